@@ -64,7 +64,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     const { windows } = await readClaimWindows(dataDir);
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
-      // Claims are shown while a data folder is restored; each says that its invoice is not published.
+      // Claims are listed while a data folder is restored; each has the concern that its invoice is not published.
       if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });

@@ -42,10 +42,10 @@ export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
   const notes = new Set<string>();
-  const ask: Ask = async (question, parameters) => {
+  const run: Run = async (question, parameters) => {
     const { rows, head } = await session.run(question, parameters);
     requireMatches(head.matches);
-    // A statement of ours takes files of other findings too, and so would say that they are missing.
+    // A statement of `statements.sql` reads files of other findings too, and would report them as missing.
     if (typeof question === 'string') for (const note of head.notes) notes.add(note);
     else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
@@ -53,11 +53,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
   try {
     const claimed =
       finding === NAMED
-        ? await ask(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
-        : await claimedOf(ask, { ...request, finding });
+        ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+        : await claimedOf(run, { ...request, finding });
     const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
     const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
-    const rows = await ask(questionNamed('lines'), { rows: JSON.stringify(places) });
+    const rows = await run(questionNamed('lines'), { rows: JSON.stringify(places) });
     const lines = rows
       .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
       .filter(({ amount }) => amount > 0n)
@@ -70,11 +70,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
 }
 
 /** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
-type Ask = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Run = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
 async function claimedOf(
-  ask: Ask,
+  run: Run,
   {
     finding,
     parameters = {},
@@ -87,7 +87,7 @@ async function claimedOf(
   const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
   const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
   const rows = (
-    await ask(
+    await run(
       finding,
       only(parameters, (name) => ofReport.includes(name) || !ofQuestion.includes(name)),
     )
@@ -98,11 +98,11 @@ async function claimedOf(
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
-  const asksNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
-  return ask(question, {
+  const takesNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
+  return run(question, {
     ...only(parameters, (name) => ofQuestion.includes(name)),
     rows: JSON.stringify(chosen),
-    ...(asksNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
+    ...(takesNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
   });
 }
 
@@ -168,7 +168,7 @@ export function rowKey(report: string, row: ReportRow): string | null {
 /** A line that was found, and whether it can be claimed now. */
 export interface Claimable extends FoundLine {
   readonly credited_before: string;
-  /** Why not, in words; null: it can. */
+  /** The reason why not; null: it can. */
   readonly hindrance: string | null;
 }
 

@@ -19,29 +19,29 @@ const EVERY_MS = 3_600_000;
 
 /** Days pass whether anything is published or not. */
 export function claimsCheck(options: ClaimWatchOptions): Check {
-  return { component: 'claims', everyMs: EVERY_MS, run: () => lookAtClaims(options) };
+  return { component: 'claims', everyMs: EVERY_MS, run: () => checkClaims(options) };
 }
 
-/** One look; an alert that nothing is left of is resolved. */
-export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
+/** Resolves an alert when no claim is left for it. */
+export async function checkClaims(options: ClaimWatchOptions): Promise<void> {
   const { alerts, dataDir, log, now = () => new Date() } = options;
   try {
     const { claims } = await openDisputes(options).list();
     const windows = await readClaimWindows(dataDir);
-    tell(alerts, {
-      ...{ key: 'claims-to-send', title: 'Claims are to be sent before the carrier takes them no more' },
+    report(alerts, {
+      ...{ key: 'claims-to-send', title: 'Claims have to be sent before the carrier’s deadline' },
       claims: claims.filter((claim) => isDue(claim, windows)),
       when: ({ closes_on }) => `by ${closes_on}`,
     });
-    tell(alerts, {
-      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing is credited of them' },
+    report(alerts, {
+      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing was credited' },
       claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
       when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
     });
   } catch (error) {
-    log.error({ err: error }, 'the claims could not be looked at');
+    log.error({ err: error }, 'the claims could not be checked');
     const detail = error instanceof BillsyncError ? sentenceOf(error) : messageOf(error);
-    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be looked at', detail });
+    alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be checked', detail });
   }
 }
 
@@ -71,7 +71,7 @@ interface Waiting {
 }
 
 /** Names those that wait longest. */
-function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
+function report(alerts: Alerts, { key, title, claims, when }: Waiting): void {
   if (claims.length === 0) {
     alerts.resolve(key);
     return;

@@ -28,7 +28,7 @@ export interface BilledSession {
   /** The date that `days` mean. */
   readonly by: DateBasis;
   /** Rows of the statement in `statements.sql`, in its columns; decimals are exact text. */
-  ask(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
+  read(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
   /** At most `limit` lines of one tenant. */
   shipments(
@@ -64,7 +64,7 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
       publication: prepared.publication,
       publishedAt: prepared.asOf,
       by: filters.by,
-      ask: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
+      read: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
       tenants: () => within(async () => (await rowsOf(file, 'tenants')).rows),
       shipments: ({ tenant, tenant_id, partner_id }, days, limit) =>
         within(() => rowsOf(file, 'shipments', { ...days, tenant, tenant_id, partner_id, limit })),

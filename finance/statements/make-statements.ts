@@ -86,7 +86,7 @@ export async function makeStatements(
   try {
     const sent = await openSentStatements(sources.dataDir);
     const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
-    const cells = await session.ask('billed', days);
+    const cells = await session.read('billed', days);
     const tenants = new Map<string, StatementTenant>();
     for (const row of [...(await session.tenants()), ...cells])
       tenants.set(keyOf(tenantOf(row)), tenantOf(row));
@@ -220,8 +220,8 @@ function rowsBetween(session: BilledSession) {
   return async (days: Period) => {
     const key = `${days.from} ${days.to}`;
     const found = known.get(key) ?? {
-      invoices: await session.ask('invoices', days),
-      notCounted: await session.ask('not-counted', days),
+      invoices: await session.read('invoices', days),
+      notCounted: await session.read('not-counted', days),
     };
     known.set(key, found);
     return found;

@@ -99,7 +99,7 @@ const names = {
   invoice_number: z.string().nullable(),
   currency_code: z.string(),
 };
-/** The fields that corrections need; the others are shown as they are stored. */
+/** The fields that corrections need; the others are not validated. */
 const Kept = z.looseObject({
   ...{ tenant: z.string(), tenant_id: z.string().nullable(), partner_id: z.string().nullable() },
   ...{ period: z.string().regex(/^\d{4}-\d\d$/), by: z.enum(DATE_BASES), sent_at: z.string() },

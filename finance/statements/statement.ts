@@ -87,7 +87,7 @@ export interface CurrencyTotal {
   readonly charges: string;
   readonly billed_again: string;
   readonly credits: string;
-  /** The three before it: what `report tenants` says of the month, by the same date. */
+  /** The three before it: the total of `report tenants` for the month, by the same date. */
   readonly billed: string;
   readonly corrections: string;
   readonly total: string;
@@ -108,7 +108,7 @@ export interface Statement extends StatementTenant {
   readonly corrections: readonly Correction[];
   readonly invoices: readonly InvoiceProof[];
   readonly left_out: readonly LeftOut[];
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly mark_up: readonly MarkUp[] | null;
   /** The lines, in a CSV file beside it; null: without them. */
   readonly shipments: { readonly lines: number; readonly sha256: string } | null;

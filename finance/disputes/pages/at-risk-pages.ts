@@ -8,11 +8,11 @@ import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { offerLines } from './offers.ts';
-import { told } from './pages.ts';
+import { answered } from './pages.ts';
 import { render } from './render.ts';
 
 const ADDRESS = '/money-at-risk';
-const MAX_SHOWN = 300;
+const MAX_LISTED = 300;
 /** Carriers rarely take claims for longer. */
 const USUAL_DAYS = 180;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
@@ -25,16 +25,16 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     rows: null,
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
-        told(host, reply, async () => {
-          const { risk, state, ...asked } = Asked.parse(request.query);
-          const menu = host.periodMenu(withUsualDays(asked, now()), ADDRESS);
+        answered(host, reply, async () => {
+          const { risk, state, ...query } = Query.parse(request.query);
+          const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
           const found = await disputes.atRisk({ from: menu.from, to: menu.to });
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
           );
           const html = render('at-risk', {
-            ...{ ...shownOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
-            ...{ shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
+            ...{ ...summaryOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
+            ...{ lines: chosen.slice(0, MAX_LISTED), found: chosen.length },
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
           const data = { lines: chosen, notes: found.notes };
@@ -59,7 +59,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
 }
 
 const day = z.string().min(1).optional().catch(undefined);
-const Asked = z.object({
+const Query = z.object({
   risk: z
     .enum(Object.keys(RISKS) as [Risk, ...Risk[]])
     .optional()
@@ -68,14 +68,14 @@ const Asked = z.object({
   ...{ from: day, to: day, period: day },
 });
 
-function withUsualDays(asked: Omit<z.output<typeof Asked>, 'risk' | 'state'>, now: Date): typeof asked {
-  if ((asked.from ?? asked.to ?? asked.period) !== undefined) return asked;
+function withUsualDays(query: Omit<z.output<typeof Query>, 'risk' | 'state'>, now: Date): typeof query {
+  if ((query.from ?? query.to ?? query.period) !== undefined) return query;
   const today = now.toISOString().slice(0, 10);
-  return { ...asked, from: shiftDay(today, -USUAL_DAYS), to: today };
+  return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
 /** Claimable amounts in total and by finding; amounts of two currencies or partners are never added. */
-function shownOf({ lines, notes }: AtRisk) {
+function summaryOf({ lines, notes }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);
   const claimed = lines.filter(({ state }) => state === 'claimed');

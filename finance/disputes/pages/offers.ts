@@ -11,7 +11,7 @@ import type { Claimable } from '../findings.ts';
 /** Lines that are listed; the others are counted. */
 const MAX_NAMED = 100;
 
-const Asked = z.object({
+const ReportQuery = z.object({
   filters: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   parameters: z.record(z.string(), z.string()),
 });
@@ -19,11 +19,11 @@ const Asked = z.object({
 /** From ticked rows of a report. @throws BillsyncError nothing can be claimed of them, and why */
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
-  const asked = Asked.safeParse(jsonOf(form.get('asked') ?? ''));
-  if (finding === undefined || !asked.success) throw refused('The form is not one of ours');
+  const query = ReportQuery.safeParse(jsonOf(form.get('asked') ?? ''));
+  if (finding === undefined || !query.success) throw refused('The form is not one of ours');
   const rows = new Set(form.getAll('row'));
   if (rows.size === 0) throw refused('No row is ticked', 'go back and tick what is to be claimed');
-  const { lines: found } = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
+  const { lines: found } = await disputes.find({ finding, ...query.data, rows, trackingNumbers: null });
   return offerLines(disputes, found, finding);
 }
 
@@ -66,11 +66,11 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   };
 }
 
-/** Changes claims that still have the shown versions. @throws BillsyncError the change is not allowed */
+/** Changes claims that still have the versions of the form. @throws BillsyncError the change is not allowed */
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
-  const asked = form.get('state') ?? '';
-  const state = CLAIM_STATES.find((each) => each === asked) ?? null;
-  if (state === null && asked !== '') throw refused('There is no such state');
+  const name = form.get('state') ?? '';
+  const state = CLAIM_STATES.find((each) => each === name) ?? null;
+  if (state === null && name !== '') throw refused('There is no such state');
   const seen = form.getAll('claim').map((text) => {
     const [id = '', version = ''] = text.split(':');
     return { id, version: Number(version) };
@@ -113,14 +113,14 @@ function lineText(line: Claimable): string {
   const { tracking_number, invoice_number, invoice_id, billed, expected, claimed, currency_code, hindrance } =
     line;
   const which = `${tracking_number} on invoice ${invoice_number ?? invoice_id}`;
-  if (hindrance !== null) return `${which} is passed over: ${hindrance}.`;
+  if (hindrance !== null) return `${which} is skipped: ${hindrance}.`;
   return `${which}: billed ${billed}, expected ${expected}, claimed ${claimed} ${currency_code}.`;
 }
 
-/** By currency; partners are told apart on the list. */
+/** By currency; the list has a line for each partner. */
 function sumOf(lines: readonly Claimable[]): string {
-  const standing = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
-  return totalsOf(standing)
+  const summed = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
+  return totalsOf(summed)
     .map(({ claimed, currency_code }) => `${claimed} ${currency_code}`)
     .join(', ');
 }

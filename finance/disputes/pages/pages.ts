@@ -15,7 +15,7 @@ import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
 /** More are found by state and carrier. */
-const MAX_SHOWN = 500;
+const MAX_LISTED = 500;
 
 interface Named {
   readonly Params: { readonly id: string };
@@ -28,11 +28,11 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
     label: 'Disputes',
     icon: 'law',
     rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
-    async find(words) {
+    async find(text) {
       const { claims } = await disputes.list();
       return claims
         .filter(({ id, tracking_number }) =>
-          [id.toLowerCase(), tracking_number.toLowerCase()].includes(words.toLowerCase()),
+          [id.toLowerCase(), tracking_number.toLowerCase()].includes(text.toLowerCase()),
         )
         .map(({ id, tracking_number, state }) => ({
           ...{ kind: 'claim', name: id, more: `${tracking_number}, ${state}`, address: `${ADDRESS}/${id}` },
@@ -51,23 +51,23 @@ function registerPages(
   { disputes, now }: { readonly disputes: Disputes; readonly now: () => Date },
 ): void {
   app.get(ADDRESS, (request, reply) =>
-    told(host, reply, async () => {
+    answered(host, reply, async () => {
       const { claims, problems } = await disputes.list();
-      const asked = Asked.parse(request.query);
-      const chosen = chosenOf(claims, asked);
+      const query = Query.parse(request.query);
+      const chosen = chosenOf(claims, query);
       const totals = totalsOf(chosen);
       const carriers = [...Map.groupBy(claims, ({ carrier }) => carrier.toLowerCase()).values()]
         .map(([of]) => of?.carrier ?? '')
         .sort();
-      const shown = chosen.slice(0, MAX_SHOWN);
+      const listed = chosen.slice(0, MAX_LISTED);
       const html = render('claims', {
-        ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
+        ...{ query, problems, totals, carriers, claims: listed, states: CLAIM_STATES },
         ...{
-          left: chosen.length - shown.length,
+          left: chosen.length - listed.length,
           canAct: host.operators !== null,
           noOperator: host.noOperator,
         },
-        next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
+        next: query.state === null ? BY_USE : NEXT_STATES[query.state],
         files: CLAIM_FORMATS,
       });
       const data = { claims: chosen.map(claimJson), totals, problems };
@@ -75,19 +75,19 @@ function registerPages(
     }),
   );
   app.get(`${ADDRESS}/export`, (request, reply) =>
-    told(host, reply, async () => {
-      const asked = Asked.parse(request.query);
-      const chosen = [...chosenOf((await disputes.list()).claims, asked)].reverse();
-      const { body } = await claimFile(chosen, asked.format, now());
-      const name = `claims-${asked.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${asked.format}`;
+    answered(host, reply, async () => {
+      const query = Query.parse(request.query);
+      const chosen = [...chosenOf((await disputes.list()).claims, query)].reverse();
+      const { body } = await claimFile(chosen, query.format, now());
+      const name = `claims-${query.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${query.format}`;
       return reply
-        .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
+        .type(query.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
         .header('content-disposition', `attachment; filename="${name}"`)
         .send(typeof body === 'string' ? body : Buffer.from(body));
     }),
   );
   app.get<Named>(`${ADDRESS}/:id`, (request, reply) =>
-    told(host, reply, async () => {
+    answered(host, reply, async () => {
       const { claims, problems } = await disputes.list();
       const claim = claims.find(({ id }) => id === request.params.id);
       if (claim === undefined) {
@@ -116,14 +116,14 @@ function registerForms(operators: NonNullable<PluginHost['operators']>, disputes
 }
 
 /** Known states; other values of an address are ignored. */
-const Asked = z.object({
+const Query = z.object({
   state: z.enum(CLAIM_STATES).nullable().catch(null),
   carrier: z.string().min(1).nullable().catch(null),
   format: z.enum(CLAIM_FORMATS).catch('xlsx'),
 });
 
-/** A mistake in a file or in what is asked is a sentence on the page. */
-export async function told(
+/** An invalid file or request is a sentence on the page. */
+export async function answered(
   host: PluginHost,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,

@@ -100,7 +100,7 @@ describe('an operator', () => {
     for (const box of await page.locator('input[name=row]').all()) await box.check();
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
     const says = await page.locator('#content').innerText();
-    expect(says).toContain('is passed over: it is claimed already, as D-1.');
+    expect(says).toContain('is skipped: it is claimed already, as D-1.');
     await page.getByRole('button', { name: 'Open' }).click();
     expect((await listed()).map(({ tracking_number }) => tracking_number)).toEqual(['B', NASTY, 'D']);
   });
@@ -149,7 +149,10 @@ describe('an operator', () => {
       ['D-3', 'D'],
     ]);
     const none = await fetch(`${acting.url}/disputes/export?state=rejected`);
-    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('Nothing is claimed by these claims')]);
+    expect([none.status, await none.text()]).toEqual([
+      400,
+      expect.stringContaining('Nothing is claimed by these claims'),
+    ]);
   });
 });
 

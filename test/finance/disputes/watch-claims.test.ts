@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import { appendChange } from '../../../finance/disputes/journal.ts';
-import { lookAtClaims } from '../../../finance/disputes/watch-claims.ts';
+import { checkClaims } from '../../../finance/disputes/watch-claims.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createLogger } from '../../../lib/log/log.ts';
@@ -49,7 +49,7 @@ const look = async (day: string): Promise<void> => {
     close: async () => {},
   };
   const log = createLogger(testSettings(folder), 'worker', { write: () => {} });
-  await lookAtClaims({ ...options(day), alerts, log });
+  await checkClaims({ ...options(day), alerts, log });
 };
 const change = (day: string, state: ClaimState | null, id: string): Promise<unknown> =>
   openDisputes(options(day)).change({ claims: [{ id, version: null }], state, note: 'asked', by: 'ann' });
@@ -61,7 +61,7 @@ test("reports open claims from 14 days before the carrier's deadline until they 
   expect(raised).toEqual([
     {
       key: 'claims-to-send',
-      title: 'Claims are to be sent before the carrier takes them no more',
+      title: 'Claims have to be sent before the carrier’s deadline',
       detail: 'D-1 (ups, 12.5000 USD) by 2026-04-05, D-2 (ups, 12.5000 USD) by 2026-04-05',
     },
   ]);
@@ -95,6 +95,6 @@ test('a file of windows that cannot be meant is an alert that names the line', a
   await write('windows:\n  - { carrier: ups, days: soon }');
   await look('2026-03-22');
   expect(raised).toMatchObject([
-    { key: 'claims-to-send', title: 'Claims cannot be looked at', detail: expect.stringContaining('line 2') },
+    { key: 'claims-to-send', title: 'Claims cannot be checked', detail: expect.stringContaining('line 2') },
   ]);
 });
