@@ -57,7 +57,7 @@ export function command(): Command {
     )
     .option('--output <folder>', 'folder for the files; by default the current folder')
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
-    .option('--final', 'keep it as sent, so that the next statement corrects later changes')
+    .option('--final', 'store it as sent; the next statement corrects later changes')
     .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
@@ -66,8 +66,8 @@ export function command(): Command {
         'write the statements of the previous month to the folder --output every month, or stop or show that',
       ).choices(['monthly', 'off', 'show']),
     )
-    .option('--schedule-name <name>', 'to schedule statements several times', 'statements')
-    .option('--dry-run', 'show what would be written, and keep nothing')
+    .option('--schedule-name <name>', 'name of the schedule, to have several', 'statements')
+    .option('--dry-run', 'show what would be written, and store nothing')
     .option('--yes', 'with --final: skip the confirmation')
     .json()
     .audited((flags: Flags) => flags.final === true)

@@ -167,7 +167,7 @@ function findingOf(
 }
 
 /** The command and the dashboard page that show the report of the rule for the days of the finding. */
-export function whereToLook(
+function whereToLook(
   rule: CostRule,
   days: Partial<Period>,
 ): { readonly command: string; readonly page: string } {
