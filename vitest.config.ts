@@ -13,7 +13,7 @@ const onSharedTemporal = 'test/workflows/*.test.ts';
 /** Fast tests that change the process they run in (its environment, its streams, Temporal's runtime) or measure it. */
 const inProcessesOfTheirOwn = [
   'test/billing/large-details.test.ts',
-  'test/cli/{doctor,output}.test.ts',
+  'test/cli/{doctor,terminal}.test.ts',
   'test/end-to-end/*.test.ts',
   'test/hazards/!(http).test.ts',
   'test/sandbox/command.test.ts',
@@ -22,7 +22,7 @@ const inProcessesOfTheirOwn = [
   'test/worker/!(beat-while-running|open-or-rebuild|refuse-unencrypted|watch-*).test.ts',
 ];
 
-const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/left-folders.ts'];
+const aroundEachRun = ['test/support/processes/build-program.ts', 'test/support/processes/test-folders.ts'];
 const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'];
 
 // Temporal's servers are Go programs with memory to spare. With this the tests of workflows took 30 s of processor time instead of 34.

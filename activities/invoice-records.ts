@@ -92,7 +92,7 @@ export function createInvoiceActivities({
       else if (isAlert) {
         alerts.raise({
           key,
-          title: `Invoice ${invoiceId} cannot be asked about`,
+          title: `The billing service does not return invoice ${invoiceId}`,
           detail: `${failure.reason} It counts as it is loaded; whether it was voided since is not known.`,
         });
       }

@@ -16,18 +16,8 @@ import { systemCode } from '../lib/system-errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { csvPath, describeFile, readDescription, scanPath } from './records.ts';
 
-export interface FileFolder {
-  put(path: string, file: ArchivedFile): Promise<ArchivedFile>;
-  /** As `put`, but replaces an existing file; a process that has it open keeps reading the old bytes. */
-  replace(path: string, file: ArchivedFile): Promise<void>;
-  get(sha256: string): Promise<ArchivedFile | null>;
-  path(sha256: string): string;
-  list(): AsyncIterable<ArchivedFile>;
-  remove(sha256: string): Promise<void>;
-}
-
 /** Creates the folder if needed. */
-export async function openFileFolder(root: string): Promise<FileFolder> {
+export async function openFileFolder(root: string) {
   await makeFolder(root);
   const shards = new Set<string>();
 
@@ -44,6 +34,7 @@ export async function openFileFolder(root: string): Promise<FileFolder> {
     return file;
   }
 
+  /** As `put`, but replaces an existing file; a process that has it open keeps reading the old bytes. */
   async function replace(from: string, file: ArchivedFile): Promise<void> {
     const { size } = statSync(from);
     if (size !== file.sizeBytes) {

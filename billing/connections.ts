@@ -25,12 +25,6 @@ export interface ConnectionOptions
   readonly connectionsPerHost: number;
 }
 
-export interface Dispatchers {
-  /** @throws BillingError for an address that a proxy must not dial for us either */
-  dispatcherFor(url: URL): Promise<Dispatcher>;
-  close(): Promise<void>;
-}
-
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Storage may need a while for the first byte of a large object; each call has a deadline of its own. */
 export const HEADERS_TIMEOUT_MS = 60_000;
@@ -38,7 +32,7 @@ export const HEADERS_TIMEOUT_MS = 60_000;
 const NEVER_BY_PROXY = ['localhost', '127.0.0.1', '[::1]'];
 
 /** @throws BillingError a certificate without its key; Error a file that cannot be read */
-export function createDispatchers(options: ConnectionOptions): Dispatchers {
+export function createDispatchers(options: ConnectionOptions) {
   const { baseUrl, authUrl, downloadHosts, allowPrivateHosts, httpsProxy, httpProxy, noProxy } = options;
   const own = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [new URL(url).host])));
   const rules: GuardRules = {
@@ -77,11 +71,12 @@ export function createDispatchers(options: ConnectionOptions): Dispatchers {
   const service =
     options.clientCert === null && options.clientKey === null ? others : open(identity(options));
   return {
-    async dispatcherFor(url) {
+    /** @throws BillingError for an address that a proxy must not dial for us either */
+    async dispatcherFor(url: URL): Promise<Dispatcher> {
       if (isProxied) await checkTarget(url, rules);
       return own.has(url.host) ? service : others;
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...new Set([others, service])].map((dispatcher) => dispatcher.destroy()));
     },
   };

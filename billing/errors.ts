@@ -6,7 +6,7 @@ import { serviceError } from '../lib/wire/service-errors.ts';
 
 const RETRIED = 'try again later; the worker retries automatically';
 const ASK_WHICH_IS_RIGHT =
-  'nothing of it was loaded; ask the billing service which file is right, then `billsync invoices retry`';
+  'nothing of it was loaded; find out from the billing service which file is right, then `billsync invoices retry`';
 
 /** By code; `lib/wire/service-errors.ts` has the reactions. The endpoint or host that failed is the first value of most messages. */
 export const BILLING_ERRORS = {
@@ -52,7 +52,7 @@ export const BILLING_ERRORS = {
   },
   forbidden: {
     message: 'The billing service refused %s (%s).',
-    hint: 'ask the billing service for the scope that this call needs; the credentials themselves were accepted',
+    hint: 'request the scope that this call needs from the billing service; the credentials themselves were accepted',
   },
   /** 429 or 503. */
   overloaded: { message: '%s is overloaded (HTTP %s%s).', hint: RETRIED },
@@ -66,18 +66,18 @@ export const BILLING_ERRORS = {
   /** 2xx with a body that the specification does not allow. */
   'unexpected-answer': {
     message: '%s: %s',
-    hint: 'check that the address leads to the billing service, not to a proxy or a sign-in page; if it does, tell the service',
+    hint: 'check that the address leads to the billing service, not to a proxy or a sign-in page; if it does, report it to the service',
   },
   /** A page, a notice or nothing in place of a CSV. */
   'not-csv': {
     message: '%s sent no CSV: %s.',
-    hint: 'the worker requests another URL automatically; if that returns no CSV either, tell the billing service',
+    hint: 'the worker requests another URL automatically; if that returns no CSV either, report it to the billing service',
   },
   /** 202 or 204. */
   'not-ready': { message: '%s is not ready (HTTP %s%s).', hint: RETRIED },
   'impossible-announcement': {
     message: 'Invoice %s: no file can match its announcement (%s).',
-    hint: 'tell the billing service: the file is loaded once an event announces it correctly',
+    hint: 'report it to the billing service: the file is loaded once an event announces it correctly',
   },
   /** A name resolves to an address that calls must not reach (hazard 39). */
   'address-refused': {
@@ -150,7 +150,7 @@ export function describeRefusal(status: number, { code, description }: ErrorBody
 /** @param status 429 or 503 (overloaded), or 202 or 204 (not ready) */
 export function tryLater(endpoint: string, status: number, retryAfterSeconds: number | null): BillingError {
   const code = status < 300 ? 'not-ready' : 'overloaded';
-  const wait = retryAfterSeconds === null ? '' : `, it asks for ${retryAfterSeconds} s`;
+  const wait = retryAfterSeconds === null ? '' : `, retry after ${retryAfterSeconds} s`;
   return new BillingError(code, [endpoint, status, wait], { retryAfterSeconds });
 }
 
@@ -197,13 +197,13 @@ const NO_PROXY = 'NO_PROXY names hosts that are called without one';
 
 function proxyProblem(reason: number | string | null): readonly [problem: string, hint: string] {
   if (reason === 407) {
-    return ['asks for credentials (HTTP 407)', 'write them into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT'];
+    return ['requires credentials (HTTP 407)', 'write them into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT'];
   }
   if (typeof reason === 'number') {
     return reason < 500
       ? [
           `does not allow the connection (HTTP ${reason})`,
-          `ask the operator of the proxy that HTTPS_PROXY names to allow the hosts of the billing service; ${NO_PROXY}`,
+          `the operator of the proxy that HTTPS_PROXY names must allow the hosts of the billing service; ${NO_PROXY}`,
         ]
       : [
           `did not reach the host (HTTP ${reason})`,

@@ -62,10 +62,6 @@ export interface Http {
   close(): Promise<void>;
 }
 
-export interface HttpOptions extends ConnectionOptions {
-  readonly metrics?: Metrics | undefined;
-}
-
 /** The next redirect is returned like any other answer. */
 const MAX_REDIRECTS = 3;
 const RETRY_AFTER_MS = 500;
@@ -75,7 +71,7 @@ const MAX_PAUSE_SECONDS = 300;
 const MAX_WAITED_MS = 3_000;
 const CLOCK_LIMITS = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
-export function createHttp(options: HttpOptions): Http {
+export function createHttp(options: ConnectionOptions & { readonly metrics?: Metrics | undefined }): Http {
   const dispatchers = createDispatchers(options);
   const { baseUrl, authUrl } = options;
   const serviceHosts = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));

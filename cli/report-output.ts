@@ -157,28 +157,29 @@ export function withFilterFlags(command: Verb): Verb {
     .option('--to <date>', 'last day, included, YYYY-MM-DD')
     .option('--period <period>', `instead of --from and --to: ${PERIOD_FORMS}`)
     .addOption(
-      new Option('--by <date>', 'the date that the period selects by')
+      new Option('--by <date>', 'date to which the period applies')
         .choices([...DATE_BASES])
         .argParser(dateBasis),
     )
     .option('--partner <partner>', 'only this partner, by id or name (repeatable)', collect)
     .option('--tenant <tenant>', 'only this tenant, by id or name (repeatable)', collect)
     .option('--carrier <name>', 'only this carrier, in upper or lower case (repeatable)', collect)
-    .option('--zone <zone>', 'only this zone, as the carrier wrote it (repeatable)', collect)
+    .option('--zone <zone>', 'only this zone, as written in the file (repeatable)', collect)
     .option('--currency <code>', 'only this currency (repeatable)', collect)
     .addOption(
-      new Option('--level <level>', 'invoices of tenants, or of the partner, which sum them').choices([
-        ...REPORT_LEVELS,
-      ]),
+      new Option(
+        '--level <level>',
+        'invoices of tenants, of the partner (which sum all tenants), or all',
+      ).choices([...REPORT_LEVELS]),
     )
-    .option('--as-known-on <instant>', 'data as known at this instant; a date means its end in UTC');
+    .option('--as-known-on <instant>', 'data as it was known at this instant; a date means its end in UTC');
 }
 
 /** Some reports group by a parameter of their own that has the same name. */
 function dateBasis(text: string): string {
   if (DATE_BASES.some((basis) => basis === text)) return text;
   throw new InvalidArgumentError(
-    `It must be ${DATE_BASES.join(' or ')}; what a report groups by is a parameter of its own: --param by=${text}`,
+    `It must be ${DATE_BASES.join(' or ')}; to group a report, use its parameter: --param by=${text}`,
   );
 }
 

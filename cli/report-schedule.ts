@@ -102,7 +102,7 @@ async function checked(
 ): Promise<ScheduledReport> {
   const { period, ...filters } = request.filters;
   const folder = neededFolder(request.folder);
-  bindParameters(await findReport(report), request.parameters);
+  bindParameters(findReport(report), request.parameters);
   checkFilters(request.filters);
   return {
     ...{ name, report, parameters: request.parameters, format: request.format, period: period ?? null },

@@ -9,11 +9,7 @@ import type { Alerts } from './alerts/alerts.ts';
 import type { AlertKey } from './alerts/runbook/runbook.ts';
 import type { Logger } from './log/log.ts';
 
-export interface FailedLogins {
-  /** Resolves when the refusal may be sent; false: too many others are waiting, answer without the delay. */
-  failed(address: string): Promise<boolean>;
-  succeeded(address: string): void;
-}
+export type FailedLogins = ReturnType<typeof createFailedLogins>;
 
 export interface FailedLoginsMessages {
   readonly alertKey: AlertKey;
@@ -47,7 +43,7 @@ export function createFailedLogins(deps: {
   readonly alerts?: Alerts;
   readonly messages: FailedLoginsMessages;
   readonly wait?: (ms: number) => Promise<unknown>;
-}): FailedLogins {
+}) {
   const { messages, wait = (ms) => sleep(ms, undefined, { ref: false }) } = deps;
   /** Failures since the last success, the address with the oldest last failure first. */
   const failures = new Map<string, number>();
@@ -64,7 +60,7 @@ export function createFailedLogins(deps: {
     if (failed >= ALERT_FROM) {
       deps.alerts?.raise({
         key: messages.alertKey,
-        title: `${messages.title}, most recently from ${address}.`,
+        title: `${messages.title}, most recently from ${address}`,
         detail: messages.detail,
       });
     }
@@ -72,7 +68,8 @@ export function createFailedLogins(deps: {
   }
 
   return {
-    async failed(address) {
+    /** Resolves when the refusal may be sent; false: too many others are waiting, answer without the delay. */
+    async failed(address: string): Promise<boolean> {
       const delayed = count(address) - UNDELAYED_FAILURES;
       if (delayed <= 0) return true;
       if (waiting >= MAX_WAITING) return false;
@@ -81,7 +78,7 @@ export function createFailedLogins(deps: {
       waiting -= 1;
       return true;
     },
-    succeeded(address) {
+    succeeded(address: string): void {
       if (failures.delete(address)) deps.alerts?.resolve(messages.alertKey);
     },
   };

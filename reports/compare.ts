@@ -18,11 +18,13 @@ const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 /** Whether another period can have the same rows. */
 export function isComparable({
   drilldowns: [drilldown],
-  shownBy,
-}: Pick<ReportDefinition, 'drilldowns' | 'shownBy'>): boolean {
+  groupColumns,
+}: Pick<ReportDefinition, 'drilldowns' | 'groupColumns'>): boolean {
   if (drilldown === undefined || Object.keys(drilldown.fixed).length > 0) return false;
   // A report with `by` may group by other columns than time.
-  const isTimed = drilldown.by.some(({ column }) => TIMES.includes(column) && shownBy[column] === undefined);
+  const isTimed = drilldown.by.some(
+    ({ column }) => TIMES.includes(column) && groupColumns[column] === undefined,
+  );
   return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }
 
@@ -157,7 +159,7 @@ export async function runCompared(
   { compare, pivot }: { readonly compare?: string | undefined; readonly pivot?: string | undefined },
 ): Promise<ReportResult> {
   const { name, filters = {}, parameters = {} } = request;
-  const report = await findReport(name);
+  const report = findReport(name);
   const run: Run = (of) => runReport({ ...request, ...of });
   const result = await runWithComparison(run, report, { filters, parameters, compare });
   return pivot === undefined ? result : pivoted(report, result, pivot).result;

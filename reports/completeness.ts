@@ -65,7 +65,7 @@ function openUntil(
 }
 
 async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<readonly string[]> {
-  const report = await findReport('gaps');
+  const report = findReport('gaps');
   const sql = await setParameterVariables(file, report, bindParameters(report, {}));
   const rows = (await file.query(sql)).convertRowObjects(jsonValue);
   const inDays = rows.filter(

@@ -3,8 +3,8 @@
 import { editDistance } from '../lib/config/did-you-mean.ts';
 
 /**
- * At most three of `names`, nearest first: those within a third of the word's length (and at least 2 edits), and those in
- * which a word begins with what was given, as in `billing_cost` for `cost`.
+ * At most three of `names`, nearest first: those within a third of the name's length (and at least 2 edits), and those in
+ * which a part begins with what was given, as in `billing_cost` for `cost`.
  */
 export function nearestNames(given: string, names: readonly string[]): string[] {
   const beginning = given.toLowerCase();
@@ -16,9 +16,15 @@ export function nearestNames(given: string, names: readonly string[]): string[] 
       ({ name, distance }) =>
         distance <= limit ||
         (given.length > 2 &&
-          [name, ...name.split(/[^\p{L}\p{N}]+/u)].some((word) => word.toLowerCase().startsWith(beginning))),
+          [name, ...name.split(/[^\p{L}\p{N}]+/u)].some((part) => part.toLowerCase().startsWith(beginning))),
     )
     .sort((one, other) => one.distance - other.distance || one.name.localeCompare(other.name))
     .slice(0, 3)
     .map(({ name }) => name);
+}
+
+/** ` Did you mean carriers or carrier?`; empty when no name is near. */
+export function didYouMean(given: string, names: readonly string[]): string {
+  const nearest = nearestNames(given, names);
+  return nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';
 }

@@ -3,7 +3,7 @@
 import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
 import { invalidFilter } from './errors.ts';
-import { nearestNames } from './nearest-names.ts';
+import { didYouMean } from './nearest-names.ts';
 import { checkDay } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { checkInstant } from './report-filters.ts';
@@ -11,7 +11,7 @@ import { checkInstant } from './report-filters.ts';
 export interface BoundParameters {
   readonly bound: Readonly<Record<string, DuckDBValue>>;
   /** As text, for the head of the result. */
-  readonly shown: Readonly<Record<string, string | null>>;
+  readonly texts: Readonly<Record<string, string | null>>;
 }
 
 /** @throws ReportError for an unknown name or a value of another type */
@@ -22,19 +22,17 @@ export function bindParameters(
   const names = report.parameters.map((parameter) => parameter.name);
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
-    const near = nearestNames(name, names);
-    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw invalidFilter(`Report ${report.name} has no parameter "${name}".${hint}`);
+    throw invalidFilter(`Report ${report.name} has no parameter "${name}".${didYouMean(name, names)}`);
   }
   const bound: Record<string, DuckDBValue> = {};
-  const shown: Record<string, string | null> = {};
+  const texts: Record<string, string | null> = {};
   for (const parameter of report.parameters) {
     const text = given[parameter.name] ?? parameter.default;
     const value = text === null ? null : boundValue(parameter, text);
     bound[parameter.name] = value;
-    shown[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
+    texts[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
   }
-  return { bound, shown };
+  return { bound, texts };
 }
 
 /** Dates and instants are bound as checked text and cast in the query, so that every type has one way in. */
@@ -61,11 +59,11 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
 
 /** Commas and blanks join names as well as +. */
 function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
-  const names = text.split(/[+,\s]+/).filter((word) => word !== '');
-  const odd = names.find((word) => !choices.includes(word));
-  if (odd === undefined && names.length > 0) return [...new Set(names)].join('+');
+  const names = text.split(/[+,\s]+/).filter((part) => part !== '');
+  const unknown = names.find((each) => !choices.includes(each));
+  if (unknown === undefined && names.length > 0) return [...new Set(names)].join('+');
   throw invalidFilter(
-    `"${odd ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
+    `"${unknown ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
+import { statementsIn } from '../lib/sql-file.ts';
 import { completenessOf, type Days } from './completeness.ts';
 import {
   type FilterMatch,
@@ -11,17 +12,27 @@ import {
   matchTenants,
   type Partner,
 } from './match-filters.ts';
-import type { PublishedFile } from './published-file.ts';
+import { type PublishedFile, SHARED_FILES } from './published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
-import {
-  chooseLevel,
-  type LevelCount,
-  type LevelSize,
-  levelsIn,
-  levelsOf,
-  withLevels,
-} from './report-head.ts';
 import type { Completeness } from './report-result.ts';
+
+export interface LevelSize {
+  /** `tenant`, `partner` or `unknown` (imported without details). */
+  readonly level: string;
+  readonly allShipments: number;
+  /** In any state. */
+  readonly allInvoices: number;
+}
+
+/** Counts with the filters, beside those without. */
+export interface LevelCount extends LevelSize {
+  readonly shipments: number;
+  readonly invoices: number;
+  readonly inPounds: number;
+  readonly inKilograms: number;
+  readonly proved: number;
+  readonly contradictedInvoices: number;
+}
 
 /** Counts by level without filters, which sessions of one publication share. */
 export interface Counted {
@@ -30,6 +41,7 @@ export interface Counted {
 }
 
 export interface Prepared {
+  readonly filters: AppliedFilters;
   readonly publication: number;
   readonly level: ReportLevel;
   /** By level, with the filters; read once. */
@@ -39,7 +51,6 @@ export interface Prepared {
   /** By level, without filters. */
   readonly all: readonly LevelSize[];
   readonly asOf: string;
-  readonly asKnownOn: string | null;
   readonly matches: readonly FilterMatch[];
   /** The partners for which a report runs one after another; null when the file has none. */
   readonly partners: readonly (string | null)[];
@@ -58,30 +69,28 @@ export async function prepareSession(
   const known = await knownPartners(file, filters.partners);
   const partners = matchPartners(filters.partners, known);
   await setVariable(file, 'partners', partners.values);
-  await file.run(filters.asKnownOn === null ? 'known-shipments' : 'base-as-known-on');
-  await file.run('known-tenants');
+  await file.run(filters.asKnownOn === null ? 'shipments-as-published' : 'shipments-as-known-on');
   const [tenants] = await file.cachedRows('tenants-are-plain');
   const arePlain = tenants?.are_plain === true;
   await file.run(arePlain ? 'no-labels' : 'tenant-labels');
   await file.run('known-invoices');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
   await file.run(arePlain ? 'base-plain' : 'base-labelled');
-  await file.run('filtered-shipments');
+  for (const view of ['described-shipments', 'filtered-shipments', 'weighed']) await file.run(view);
   const row = (await file.cachedRows('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
-  await file.run('weighed');
   const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
     counting ??=
       counted?.publication === publication
         ? Promise.resolve(counted.counts)
-        : file.run('head').then((head) => withLevels(all, head.convertRowObjects(jsonValue)));
+        : file.run('head').then((head) => withCounts(all, head.convertRowObjects(jsonValue)));
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);
   await setVariable(file, 'levels', levelsOf(level));
-  for (const view of ['loaded-shipments', 'selected-shipments'] as const) await file.run(view);
+  for (const view of ['loaded-shipments', 'selected-shipments']) await file.run(view);
   const asOf = typeof row.published_at === 'string' ? row.published_at : 'unknown';
   let ofFilters: Promise<Completeness> | undefined;
   const completeness = (days?: Days): Promise<Completeness> => {
@@ -89,11 +98,8 @@ export async function prepareSession(
     ofFilters ??= completenessOf(file, filters, { filters, asOf });
     return ofFilters;
   };
-  return {
-    ...{ level, count, completeness, all, publication, matches, asOf },
-    asKnownOn: filters.asKnownOn,
-    partners: partnersOf(known, partners.values),
-  };
+  const selected = partnersOf(known, partners.values);
+  return { filters, level, count, completeness, all, publication, matches, asOf, partners: selected };
 }
 
 async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
@@ -121,9 +127,9 @@ function partnersOf(
 /** Restricts the views of the session to one of the prepared partners. */
 export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
-  // Tables that are kept while the filters stay the same hold the previous partner's rows.
-  for (const table of ['invoiced_months', 'monthly_prices', 'repeated_lines'])
-    await file.query(`drop table if exists ${table}`);
+  // These are kept as long as the filters are, and hold the rows of the previous partner.
+  for (const [name, statement] of SHARED)
+    if (/^create temp table/m.test(statement)) await file.query(`drop table if exists ${objectOf(name)}`);
 }
 
 /** Selects all requested partners again. */
@@ -145,51 +151,90 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
-/**
- * Views that only some reports read, by the SQL that needs them: each takes a millisecond or two. In order of creation: a later
- * one may read those before it.
- */
-const SHARED_BY_REPORTS = {
-  'undated-shipments': /\b(undated_shipments|accrual_estimates)\b/,
-  'tenant-shipments': /\b(tenant_shipments|price_moves)\b/,
-  prices: /\b(prices\(|cell_prices|monthly_prices|price_moves)/,
-  'cell-prices': /\bcell_prices\b/,
-  'filtered-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
-  'selected-invoices': /\b(selected_invoices|invoice_currencies|invoices_owed)\b/,
-  'line-faults': /\b(line_faults|faulty_lines)\b/,
-  'faulty-lines': /\bfaulty_lines\b/,
-  'voided-shipments': /\bvoided_shipments\b/,
-  'files-on': /\bfiles_on\b/,
-  invoiced: /\b(invoiced\(|invoiced_months)/,
-  'invoiced-months': /\binvoiced_months\b/,
-  'billed-by': /\bbilled_by\b/,
-  'repeated-lines': /\b(repeated_lines|repeats_by)\b/,
-  'repeats-by': /\brepeats_by\b/,
-  'invoice-currencies': /\b(invoice_currencies|invoices_owed)\b/,
-  'invoice-totals': /\b(invoice_totals|invoices_owed)\b/,
-  'invoices-owed': /\binvoices_owed\b/,
-  'monthly-prices': /\bmonthly_prices\b/,
-  'followed-prices': /\bprice_moves\b/,
-  'price-moves': /\bprice_moves\b/,
-  'rate-day': /\brated_cells\b/,
-  'rated-cells': /\brated_cells\b/,
-  'shipped-months': /\baccrual_estimates\b/,
-  'accrual-estimates': /\baccrual_estimates\b/,
-} as const;
+/** @param partners null: all; the empty text: invoices without a known partner */
+async function levelsIn(
+  file: PublishedFile,
+  { asKnownOn }: AppliedFilters,
+  partners: readonly string[] | null,
+): Promise<readonly LevelSize[]> {
+  const rows =
+    asKnownOn === null
+      ? await file.cachedRows('levels')
+      : (await file.run('levels-as-known-on')).convertRowObjects(jsonValue);
+  const selected = rows.filter((row) => partners?.includes(String(row.partner_id ?? '')) ?? true);
+  return Array.from(
+    Map.groupBy(selected, (row) => String(row.level)),
+    ([level, group]) => ({
+      level,
+      allShipments: group.reduce((sum, row) => sum + Number(row.all_shipments), 0),
+      allInvoices: group.reduce((sum, row) => sum + Number(row.all_invoices), 0),
+    }),
+  );
+}
 
-type Shared = keyof typeof SHARED_BY_REPORTS;
+/** @param rows with the filters, by level; a level without a row has no shipments that pass them */
+export function withCounts(
+  all: readonly LevelSize[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): readonly LevelCount[] {
+  return all.map((size) => {
+    const row = rows.find(({ level }) => level === size.level) ?? {};
+    return {
+      ...size,
+      shipments: Number(row.shipments ?? 0),
+      invoices: Number(row.invoices ?? 0),
+      inPounds: Number(row.in_pounds ?? 0),
+      inKilograms: Number(row.in_kilograms ?? 0),
+      proved: Number(row.proved ?? 0),
+      contradictedInvoices: Number(row.contradicted_invoices ?? 0),
+    };
+  });
+}
 
+/** Tenant level, unless only partner-level invoices exist (drafts, before anything is loaded). */
+function chooseLevel(counts: readonly LevelSize[]): ReportLevel {
+  const loaded = counts.filter((count) => count.allShipments > 0);
+  const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
+  return known.length > 0 && known.every(({ level }) => level === 'partner') ? 'partner' : 'tenant';
+}
+
+/** The values of `invoice_level` that a level counts; an unknown one counts as tenant level. */
+export function levelsOf(level: ReportLevel): readonly string[] {
+  if (level === 'all') return ['tenant', 'unknown', 'partner'];
+  return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];
+}
+
+/** Statements by name, in order of creation: a later one may read those before it. */
+const SHARED = new Map(SHARED_FILES.flatMap((file) => [...statementsIn(file)]));
+
+/** The statement `cell-prices` creates the view, macro or table `cell_prices`. */
+function objectOf(statement: string): string {
+  return statement.replaceAll('-', '_');
+}
+
+/** Creates the objects of `session/shared/` that a statement reads: each takes a millisecond or two. */
 export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
-  for (const [shared, isRead] of Object.entries(SHARED_BY_REPORTS) as [Shared, RegExp][]) {
-    if (!isRead.test(sql)) continue;
-    const areKept = shared === 'followed-prices' && SHARED_BY_REPORTS['monthly-prices'].test(sql);
-    await file.run(areKept ? 'followed-prices-kept' : shared);
-  }
+  for (const name of sharedBy(sql)) await file.run(name);
+}
+
+/** The shared statements whose objects `sql` names, and those that these name. */
+function sharedBy(sql: string): readonly string[] {
+  const needed = new Set<string>();
+  const add = (text: string): void => {
+    const code = text.replaceAll(/--.*$/gm, '');
+    for (const [name, statement] of SHARED) {
+      if (needed.has(name) || !new RegExp(`\\b${objectOf(name)}\\b`).test(code)) continue;
+      needed.add(name);
+      add(statement);
+    }
+  };
+  add(sql);
+  return [...SHARED.keys()].filter((name) => needed.has(name));
 }
 
 /** Whether a report lists invoices rather than shipments. */
 export function readsInvoices(sql: string): boolean {
-  return SHARED_BY_REPORTS['selected-invoices'].test(sql);
+  return sharedBy(sql).includes('selected-invoices');
 }
 
 /** Whether a report shows states of invoices, which are published as they are now only. */

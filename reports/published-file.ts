@@ -30,17 +30,22 @@ export interface PublishedFile {
   close(): void;
 }
 
+/** Views, macros and tables that only some reports read. */
+export const SHARED_FILES = sessionFiles(
+  'shared/lines',
+  'shared/invoices',
+  'shared/prices',
+  'shared/accruals',
+);
 /** Files of statements by `-- name:`; a name is used once in all of them. */
 const STATEMENT_FILES = [
-  'macros',
-  'lines',
-  'invoices',
-  'names',
-  'head',
-  'prices',
-  'accruals',
-  'matched-rows',
-].map((name) => new URL(`./session/${name}.sql`, import.meta.url));
+  ...sessionFiles('macros', 'lines', 'names', 'head', 'matched-rows'),
+  ...SHARED_FILES,
+];
+
+function sessionFiles(...names: readonly string[]): readonly URL[] {
+  return names.map((name) => new URL(`./session/${name}.sql`, import.meta.url));
+}
 
 /** Gives a connection that can reach what the file shows and nothing else. */
 export type Connect = () => Promise<DuckDBConnection>;

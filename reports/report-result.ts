@@ -57,7 +57,7 @@ export interface ReportResult {
   readonly grain: string;
   readonly means: string;
   readonly order: string;
-  readonly cannotSay: string;
+  readonly limits: string;
   readonly example: WorkedExample | null;
   readonly charts: readonly ChartSpec[];
   readonly columns: readonly ReportColumn[];
@@ -82,26 +82,32 @@ export function readColumns(
       name,
       type,
       scale: type === 'decimal' ? scale : 0,
-      unit: report.units[name] ?? null,
+      unit: unitOf(report.units[name], type, scale),
       align,
       isDetail: report.details.includes(name),
     };
   });
 }
 
+/** Decimals with four digits are amounts by default. */
+function unitOf(named: string | undefined, type: ColumnType, scale: number): string | null {
+  if (named === undefined) return type === 'decimal' && scale === 4 ? 'money' : null;
+  return named === '-' ? null : named;
+}
+
 /**
- * @param shown the columns that the rows get, of all in `columns`
+ * @param kept the columns that the rows get, of all in `columns`
  * @param also added to every row
  */
 export function readRows(
   reader: DuckDBResultReader,
   columns: readonly ReportColumn[],
-  { shown = columns, also = {} }: { shown?: readonly ReportColumn[]; also?: ReportRow } = {},
+  { kept = columns, also = {} }: { kept?: readonly ReportColumn[]; also?: ReportRow } = {},
 ): ReportRow[] {
   // Column by column is twice as fast as cell by cell.
   const values = reader.convertColumns(cellOf);
   const read = [...columns.entries()]
-    .filter(([, column]) => shown.includes(column))
+    .filter(([, column]) => kept.includes(column))
     .map(([index, { name }]) => ({ name, cells: values[index] ?? [] }));
   for (const [name, cell] of Object.entries(also))
     read.push({ name, cells: Array(reader.currentRowCount).fill(cell) });

@@ -3,9 +3,8 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportColumn, ReportRow } from './cells.ts';
-import { comparedDays, comparesDays, markIncomplete, notCountedNotes } from './completeness.ts';
+import { comparedDays, comparesDays, markIncomplete } from './completeness.ts';
 import { invalidFilter } from './errors.ts';
-import { matchNotes } from './match-filters.ts';
 import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
 import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
 import {
@@ -21,7 +20,7 @@ import {
 import { openPublishedFile, type PublishedFile, withTimeLimit } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
-import { headNotes, levelsOf, limitNotes, provedPercent, weighedIn } from './report-head.ts';
+import { limitNotes, reportHead } from './report-head.ts';
 import { type ReportResult, readColumns, readRows } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
@@ -30,6 +29,7 @@ import {
   type ShipmentsRequest,
   type ShipmentsStream,
   type ShipmentTotals,
+  type StreamRequest,
   streamShipments,
   totalShipments,
 } from './shipments/list-shipments.ts';
@@ -56,10 +56,7 @@ export interface ReportSession {
    *
    * @throws ReportError as `run`, also while `write` reads
    */
-  shipmentsFile<T>(
-    request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
-    write: (found: ShipmentsStream) => Promise<T>,
-  ): Promise<T>;
+  shipmentsFile<T>(request: StreamRequest, write: (found: ShipmentsStream) => Promise<T>): Promise<T>;
   /** For `totals` of several pages. */
   totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
   /** For `counted` of later sessions without filters. */
@@ -102,94 +99,54 @@ export async function openReportSession(request: SessionRequest): Promise<Report
     parameters: Readonly<Record<string, string>>,
   ): Promise<ReportResult> {
     const session = await prepared();
-    const { asOf, publication, matches } = session;
     const counts = await session.count();
-    const comparesLevels = /\bfiltered_shipments\b/.test(report.sql);
-    const level = comparesLevels ? 'all' : session.level;
     const values = bindParameters(report, parameters);
     const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
     const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
       throw invalidFilter(
-        `Report ${report.name} has ${found} rows, and lists at most ${values.shown.limit} of a partner by itself: narrow it, or set its parameter limit, for all of them to ${found}.`,
+        `Report ${report.name} has ${found} rows, and lists at most ${values.texts.limit} of a partner by default: narrow it, or set its parameter limit, for all rows to ${found}.`,
       );
     }
-    const selected = counts.filter((count) => levelsOf(level).includes(count.level));
-    const listsInvoices = readsInvoices(report.sql);
-    const { title, grain, means, order, cannotSay, example } = report;
-    const completeness = await session.completeness();
+    const { name, title, grain, means, order, limits, example } = report;
     const showsStates = readsStates(report.sql);
     const drawn = drawableCharts(report, columns);
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
     const result: ReportResult = {
-      ...{ name: report.name, title, grain, means, order, cannotSay, example, charts, columns, rows },
+      ...{ name, title, grain, means, order, limits, example, charts, columns, rows },
       summed: summedColumns(report),
-      head: {
-        ...{ filters, matches, level, asOf, publication },
-        parameters: values.shown,
-        timeZone: 'UTC',
-        ...{ rows: rows.length, found },
-        shipments: selected.reduce((sum, count) => sum + count.shipments, 0),
-        weighed: weighedIn(selected),
-        provedPercent: provedPercent(selected),
-        completeness,
-        files,
-        notes: [
-          ...missing,
-          ...limitNotes({ rows: rows.length, found }),
-          ...files,
-          // Reports of invoices list them.
-          ...(showsStates || comparesDays(report) ? [] : notCountedNotes(completeness)),
-          ...matchNotes(matches),
-          ...(session.partners.length > 1
-            ? [
-                `${session.partners.length} partners, told apart by partner_id: each has rows of its own, and nothing is added across them.`,
-              ]
-            : []),
-          ...headNotes({
-            counts,
-            level,
-            chosen: filters.level !== null,
-            comparesLevels,
-            filters,
-            readsStates: showsStates,
-            invoicesLeftOut: listsInvoices ? await invoicesLeftOut(file) : 0,
-          }),
-        ],
-      },
+      head: reportHead({
+        ...{ prepared: session, counts, files, found, rows: rows.length, parameters: values.texts },
+        notes: [...missing, ...limitNotes(rows.length, found)],
+        completeness: await session.completeness(),
+        comparesLevels: /\bfiltered_shipments\b/.test(report.sql),
+        readsStates: showsStates,
+        // Reports of invoices list them.
+        showsCompleteness: showsStates || comparesDays(report),
+        invoicesLeftOut: readsInvoices(report.sql) ? await invoicesLeftOut(file) : 0,
+      }),
     };
     return comparesDays(report) ? markIncomplete(result, await comparedDays(session, result)) : result;
+  }
+
+  function limited<T>(name: string, work: (session: Prepared) => Promise<T>): Promise<T> {
+    return withTimeLimit({ file, name, timeLimitMs, deadline }, async () => work(await prepared()));
   }
 
   return {
     async run(nameOrReport, parameters = {}) {
       // Before any query, so that a misspelled name does not end as a timeout.
-      const report = typeof nameOrReport === 'string' ? await findReport(nameOrReport) : nameOrReport;
-      const { name } = report;
+      const report = typeof nameOrReport === 'string' ? findReport(nameOrReport) : nameOrReport;
       bindParameters(report, parameters);
-      return withTimeLimit({ file, name, timeLimitMs, deadline }, () => answer(report, parameters));
+      return limited(report.name, () => answer(report, parameters));
     },
-    shipments: (request) => {
-      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return withTimeLimit(limit, async () =>
-        listShipments(file, { prepared: await prepared(), filters }, request),
-      );
-    },
-    shipmentsFile: (request, write) => {
-      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return withTimeLimit(limit, async () =>
-        write(await streamShipments(file, { prepared: await prepared(), filters }, request)),
-      );
-    },
-    totalShipments: (conditions) => {
-      const limit = { file, name: 'of shipments', timeLimitMs, deadline };
-      return withTimeLimit(limit, async () => totalShipments(file, await prepared(), conditions));
-    },
+    shipments: (request) => limited('of shipments', (session) => listShipments(file, session, request)),
+    shipmentsFile: (request, write) =>
+      limited('of shipments', async (session) => write(await streamShipments(file, session, request))),
+    totalShipments: (conditions) =>
+      limited('of shipments', (session) => totalShipments(file, session, conditions)),
     count: () =>
-      withTimeLimit({ file, name: 'of what there is', timeLimitMs, deadline }, async () => {
-        const { publication, count } = await prepared();
-        return { publication, counts: await count() };
-      }),
+      limited('of the counts', async ({ publication, count }) => ({ publication, counts: await count() })),
     close: () => file.close(),
   };
 }
@@ -220,16 +177,16 @@ async function answerEachPartner(
       await createSharedViews(file, report.sql);
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
-      const columns = shownColumns(all, report, values);
+      const columns = visibleColumns(all, report, values);
       const rows = readRows(reader, all, {
-        shown: columns,
+        kept: columns,
         also: { partner_id: partner === '' ? null : partner },
       });
       answers.push({
         columns: [...columns, partnerColumn(isAlone)],
         rows,
         found:
-          values.shown.limit === String(rows.length) ? await countRows(file, report, values) : rows.length,
+          values.texts.limit === String(rows.length) ? await countRows(file, report, values) : rows.length,
       });
     }
   } finally {
@@ -246,9 +203,9 @@ async function answerEachPartner(
 async function countRows(
   file: PublishedFile,
   report: ReportDefinition,
-  { bound, shown }: BoundParameters,
+  { bound, texts }: BoundParameters,
 ): Promise<number> {
-  const sql = await setParameterVariables(file, report, { shown, bound: { ...bound, limit: MAX_LIMIT } });
+  const sql = await setParameterVariables(file, report, { texts, bound: { ...bound, limit: MAX_LIMIT } });
   const reader = await file.query(`select count(*) from (\n${sql}\n)`);
   return Number(reader.getRows()[0]?.[0]);
 }
@@ -290,26 +247,28 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
   }
 }
 
-/** Removes the columns of groups that `by` does not name. */
-export function shownColumns(
+/** Leaves out the columns of groups that `by` does not name. */
+function visibleColumns(
   columns: readonly ReportColumn[],
-  { shownBy }: Pick<ReportDefinition, 'shownBy'>,
-  { shown }: Pick<BoundParameters, 'shown'>,
+  { groupColumns }: ReportDefinition,
+  { texts }: BoundParameters,
 ): readonly ReportColumn[] {
-  const words = shown.by?.split('+') ?? [];
-  return columns.filter(({ name }) => shownBy[name] === undefined || words.includes(shownBy[name]));
+  const groups = texts.by?.split('+') ?? [];
+  return columns.filter(
+    ({ name }) => groupColumns[name] === undefined || groups.includes(groupColumns[name]),
+  );
 }
 
-/** For reports with `by`, the first chart whose columns are shown, with one value in each place. */
-export function drawableCharts(
-  { charts, shownBy }: Pick<ReportDefinition, 'charts' | 'shownBy'>,
+/** For reports with groups, the first chart whose columns are all visible, with one value in each place. */
+function drawableCharts(
+  { charts, groupColumns }: ReportDefinition,
   columns: readonly ReportColumn[],
 ): readonly ChartSpec[] {
-  if (Object.keys(shownBy).length === 0) return charts;
+  if (Object.keys(groupColumns).length === 0) return charts;
   const names = new Set(columns.map(({ name }) => name));
   const places = ({ roles: { combine: _, ...places } }: ChartSpec): readonly string[] =>
     Object.values(places).flatMap((role) => role.split('+'));
-  const chosen = Object.keys(shownBy).filter((name) => names.has(name));
+  const chosen = Object.keys(groupColumns).filter((name) => names.has(name));
   return charts
     .filter((chart) => places(chart).every((name) => names.has(name)))
     .filter(

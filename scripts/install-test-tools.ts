@@ -1,13 +1,11 @@
 /**
- * Installs what only the tests need, as far as it is missing. Arguments: `fast`, `smoke`, `slow`, by the tests that need it;
- * none: everything.
+ * Installs the missing tools of the tests. Arguments: `fast`, `smoke`, `slow`, for these tests only; none: everything.
  */
 
 import { installS3Server } from '../test/archive/s3-server.ts';
 import { findChromium } from '../test/support/tools/chromium.ts';
 import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
-import { installDuckDbTools } from '../test/support/tools/duckdb-tools.ts';
-import { findPromtool } from '../test/support/tools/promtool.ts';
+import { findPromtool, installDuckDbTools } from '../test/support/tools/installed-tools.ts';
 import { builtProgram } from './built-program.ts';
 
 const TOOLS: readonly { readonly name: string; readonly for: string; install(): Promise<string> }[] = [

@@ -45,7 +45,7 @@ describe('the published package', () => {
       env,
       cwd: folder,
     });
-    expect(stderr).toContain('nothing is left to do');
+    expect(stderr).toContain('✓ settled');
     expect(stdout).toMatch(/Proved: (\d+) of \1 values equal what the service billed\./);
     expect(exitCode).toBe(0);
   });

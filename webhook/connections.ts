@@ -101,7 +101,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
       ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
       deps.alerts?.raise({
         key: 'webhook/connections',
-        title: 'The endpoint has reached its limit of connections; those without credentials are closed.',
+        title: 'The endpoint has reached its limit of connections and closes those without credentials',
         detail: `At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
       });
       if (!mayClose) return false;

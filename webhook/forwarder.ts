@@ -39,10 +39,7 @@ export interface ForwarderTiming {
   readonly concurrency: number;
 }
 
-export interface Forwarder {
-  /** Waits for the entries in flight; the rest stays on disk for the next start. */
-  close(): Promise<void>;
-}
+export type Forwarder = ReturnType<typeof startForwarder>;
 
 const TIMING: ForwarderTiming = {
   pollMs: 1_000,
@@ -58,7 +55,7 @@ const LONG_BACKLOG = 5_000;
 const MAX_PARSED = 64;
 const MAX_PARSED_LENGTH = 64 * 1024;
 
-export function startForwarder(deps: ForwarderDeps): Forwarder {
+export function startForwarder(deps: ForwarderDeps) {
   const { inbox, log, metrics, now = () => new Date() } = deps;
   const forwarded = metrics.counter('forwarded_total');
   const backlog = metrics.gauge('inbox_backlog');
@@ -112,7 +109,7 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({
         key: 'forwarder/partner-unknown',
-        title: 'Deliveries are forwarded without checking that they are for our partner.',
+        title: 'Deliveries are forwarded without a check of their partner',
         detail:
           'No token has been obtained since the start. Set BILLSYNC_PARTNER_ID, or run billsync doctor.',
       });
@@ -187,14 +184,15 @@ export function startForwarder(deps: ForwarderDeps): Forwarder {
     if (isLate) {
       deps.alerts?.raise({
         key: 'forwarder/backlog',
-        title: `${count} deliveries could not be passed on to Temporal yet; nothing is lost.`,
+        title: `${count} deliveries are not forwarded to Temporal yet`,
         detail: 'They wait in the inbox. billsync doctor shows what cannot be reached.',
       });
     } else deps.alerts?.resolve('forwarder/backlog');
   }
 
   return {
-    async close() {
+    /** Waits for the entries in flight; the rest stays on disk for the next start. */
+    async close(): Promise<void> {
       unsubscribe();
       stopping.abort();
       clearTimeout(timer);

@@ -29,12 +29,7 @@ export interface Answer {
   readonly eventId: string | null;
 }
 
-export interface Receiver {
-  /** Resolves once the answer's status is durable. @throws FsyncError, or the system's error: nothing was promised */
-  receive(body: Uint8Array): Promise<Answer>;
-  /** Waits for background writes. */
-  settle(): Promise<void>;
-}
+export type Receiver = ReturnType<typeof createReceiver>;
 
 export interface Refusal {
   readonly code: string;
@@ -52,11 +47,12 @@ const MAX_UNUSABLE_BYTES = 64 * 1024;
 /** Unusable bodies kept per UTC day. */
 const MAX_UNUSABLE_PER_DAY = 500;
 
-export function createReceiver(deps: ReceiveDeps): Receiver {
+export function createReceiver(deps: ReceiveDeps) {
   const { inbox, archive, quarantine, log, alerts, now = () => new Date() } = deps;
   const background = new Set<Promise<void>>();
   let unusable = { day: '', count: 0 };
 
+  /** Resolves once the answer's status is durable. @throws FsyncError, or the system's error: nothing was promised */
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
     const [partnerId] = deps.partnerIds();
@@ -120,8 +116,8 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
     if (contradictory.length === 0) return;
     alerts?.raise({
       key: 'delivery-contradicts-itself',
-      title: 'A delivery has two different values for one field.',
-      detail: `Event ${eventId} of invoice ${invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; both are requested from the service. Tell the service; billsync events show ${eventId} has all values.`,
+      title: 'A delivery has two different values for one field',
+      detail: `Event ${eventId} of invoice ${invoice.invoiceId} has two values for ${contradictory.slice(0, 5).join(', ')}. It was kept and neither value is used; both are requested from the service. Report it to the service; billsync events show ${eventId} has all values.`,
     });
   }
 
@@ -217,7 +213,8 @@ export function createReceiver(deps: ReceiveDeps): Receiver {
 
   return {
     receive,
-    async settle() {
+    /** Waits for background writes. */
+    async settle(): Promise<void> {
       await Promise.all(background);
     },
   };
@@ -234,7 +231,7 @@ export function alertRefused(
   ].join(' ');
   alerts?.raise({
     key: `quarantine/${code}`,
-    title: `A delivery was refused: ${code}.`,
+    title: `A delivery was refused: ${code}`,
     detail: `${message} ${subjects} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });
 }

@@ -101,7 +101,7 @@ export function answerFailure(error: unknown, reply: FastifyReply, deps: Failure
   deps.health?.set('inbox', { isHealthy: false, detail: 'The inbox cannot be written.' });
   deps.alerts?.raise({
     key: 'inbox/unwritable',
-    title: 'The inbox cannot be written; deliveries are answered with 503.',
+    title: 'The inbox cannot be written, so deliveries are answered with 503',
     detail: `${systemCode(error) ?? 'The reason is in the log.'} Free some space on the disk of the data folder.`,
   });
   if (error instanceof FsyncError) reply.raw.once('close', () => endProcess(error, deps));

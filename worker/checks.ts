@@ -80,7 +80,7 @@ export function partsChecks(options: PartsOptions): readonly StateWatch[] {
       component: 'archive',
       // One request to the bucket: 5,760 a day.
       everyMs: 15 * SECOND_MS,
-      alert: { key: 'archive', title: 'The archive is out of reach' },
+      alert: { key: 'archive', title: 'The archive cannot be reached' },
       look: () => checkArchive(settings.archive, archive),
     },
     {

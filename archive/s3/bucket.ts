@@ -19,41 +19,7 @@ import { explainS3Error, type S3Place, statusOf } from './errors.ts';
 import { PART_BYTES, uploadFile } from './upload.ts';
 
 /** Keys have no prefix here. Methods throw ArchiveError. */
-export interface S3Bucket {
-  /**
-   * Atomic: returns true to one of several writers. With a server that has no conditional writes, two concurrent writers may
-   * both get true.
-   */
-  putIfAbsent(key: string, text: string): Promise<boolean>;
-  /** Uploads a local file with hashes, which S3 checks. An object of another writer stays, unless this `replaces` it. */
-  putFile(
-    key: string,
-    path: string,
-    file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
-  ): Promise<void>;
-  replace(key: string, text: string): Promise<void>;
-  /** A bucket with versions keeps older ones, according to its rules. */
-  remove(key: string): Promise<void>;
-  has(key: string): Promise<boolean>;
-  /** null: no such key. */
-  head(key: string): Promise<ObjectHead | null>;
-  /** null: no such key. */
-  getBytes(key: string): Promise<Uint8Array | null>;
-  /** The SHA-256 of the received bytes in lower-case hex; null: no such key. */
-  download(key: string, path: string): Promise<string | null>;
-  /** Keys below a folder in order, after the key `after`. */
-  list(folder: string, after?: string): AsyncIterable<string>;
-  /** Milliseconds since 1970 by the server's clock, counted from its newest answer: never ahead of it, a little behind. */
-  serverNow(): Promise<number>;
-  readonly clock: ComparedClock;
-  close(): void;
-}
-
-export interface ObjectHead {
-  readonly sizeBytes: number;
-  /** Lower-case hex; null when S3 has no SHA-256 of the whole object, as after an upload in parts. */
-  readonly sha256: string | null;
-}
+export type S3Bucket = ReturnType<typeof openS3Bucket>;
 
 export interface S3BucketOptions {
   /** null: AWS. */
@@ -84,7 +50,7 @@ export function openS3Client(
 }
 
 /** Opens `s3://bucket/prefix`. */
-export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
+export function openS3Bucket(url: string, options: S3BucketOptions) {
   const { endpoint, partBytes = PART_BYTES, idleMs } = options;
   const { hostname: Bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
@@ -123,6 +89,10 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     await client.send(new PutObjectCommand({ ...at(key), ...body, ...condition }));
   }
 
+  /**
+   * Atomic: returns true to one of several writers. With a server that has no conditional writes, two concurrent writers may
+   * both get true.
+   */
   async function putIfAbsent(key: string, text: string): Promise<boolean> {
     try {
       await putText(key, text, { IfNoneMatch: '*' });
@@ -136,7 +106,12 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     return true;
   }
 
-  async function putFile(key: string, path: string, file: Parameters<S3Bucket['putFile']>[2]): Promise<void> {
+  /** Uploads a local file with hashes, which S3 checks. An object of another writer stays, unless this `replaces` it. */
+  async function putFile(
+    key: string,
+    path: string,
+    file: { readonly sha256: string; readonly sizeBytes: number; readonly replaces: boolean },
+  ): Promise<void> {
     try {
       await uploadFile({ client, at: at(key), path, file, replaces: file.replaces, partBytes });
     } catch (error) {
@@ -146,7 +121,8 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     }
   }
 
-  async function head(key: string): Promise<ObjectHead | null> {
+  /** The SHA-256 is null when S3 has none of the whole object, as after an upload in parts. null: no such key. */
+  async function head(key: string) {
     const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
     const found = await unlessMissing(client.send(command));
     if (found === null) return null;
@@ -157,11 +133,13 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     return { sizeBytes: ContentLength, sha256: isOfWhole ? digest.toString('hex') : null };
   }
 
+  /** null: no such key. */
   async function getBytes(key: string): Promise<Uint8Array | null> {
     const found = await unlessMissing(client.send(new GetObjectCommand(at(key))));
     return (await found?.Body?.transformToByteArray()) ?? null;
   }
 
+  /** The SHA-256 of the received bytes in lower-case hex; null: no such key. */
   async function download(key: string, path: string): Promise<string | null> {
     const found = await unlessMissing(downloads.send(new GetObjectCommand(at(key))));
     if (found === null) return null;
@@ -172,6 +150,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
     return hash.digest('hex');
   }
 
+  /** Keys below a folder in order, after the key `after`. */
   async function* list(folder: string, after?: string): AsyncGenerator<string> {
     let token: string | undefined;
     do {
@@ -190,16 +169,18 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
   }
 
   return {
-    putIfAbsent: (key, text) => explained(putIfAbsent(key, text)),
-    putFile: (key, path, file) => explained(putFile(key, path, file)),
-    replace: (key, text) => explained(putText(key, text)),
-    remove: async (key) => void (await explained(client.send(new DeleteObjectCommand(at(key))))),
-    has: async (key) => (await explained(head(key))) !== null,
-    head: (key) => explained(head(key)),
-    getBytes: (key) => explained(getBytes(key)),
-    download: (key, path) => explained(download(key, path)),
+    putIfAbsent: (...args: Parameters<typeof putIfAbsent>) => explained(putIfAbsent(...args)),
+    putFile: (...args: Parameters<typeof putFile>) => explained(putFile(...args)),
+    replace: (key: string, text: string) => explained(putText(key, text)),
+    /** A bucket with versions keeps older ones, according to its rules. */
+    remove: async (key: string) => void (await explained(client.send(new DeleteObjectCommand(at(key))))),
+    has: async (key: string) => (await explained(head(key))) !== null,
+    head: (key: string) => explained(head(key)),
+    getBytes: (key: string) => explained(getBytes(key)),
+    download: (key: string, path: string) => explained(download(key, path)),
     list,
-    async serverNow() {
+    /** Milliseconds since 1970 by the server's clock, counted from its newest answer: never ahead of it, a little behind. */
+    async serverNow(): Promise<number> {
       if (clock.now() === null) await explained(getBytes('clock'));
       const now = clock.now();
       if (now !== null) return now;
@@ -209,8 +190,12 @@ export function openS3Bucket(url: string, options: S3BucketOptions): S3Bucket {
         { subject: url, hint: 'let a proxy in between pass the header: it orders new keys' },
       );
     },
-    clock: { name: `the archive's S3`, aheadMs: clock.aheadMs, request: () => getBytes('clock') },
-    close() {
+    clock: {
+      name: `the archive's S3`,
+      aheadMs: clock.aheadMs,
+      request: () => getBytes('clock'),
+    } satisfies ComparedClock,
+    close(): void {
       client.destroy();
       downloads.destroy();
     },

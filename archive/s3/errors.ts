@@ -81,7 +81,11 @@ function explanationOf(
     ];
   }
   if (status !== null && status >= 500 && status !== 501) {
-    return ['s3-unreachable', `${server} answers ${status} ${name}`, 'try again later, or ask its operator'];
+    return [
+      's3-unreachable',
+      `${server} answers ${status} ${name}`,
+      'try again later, or contact its operator',
+    ];
   }
   const code = systemCode(error) ?? '';
   if (name === 'TimeoutError' || NETWORK_CODE.test(code)) {

@@ -15,19 +15,11 @@ const MAX_LATE_MS = 2 * 60_000;
 /** Longer than that, because the clocks of an S3's servers differ. */
 const OVERLAP_MS = 5 * 60_000;
 
-export interface S3Log {
-  /** @param name the end of the key; may repeat */
-  append(name: string, text: string): Promise<void>;
-  /** The keys since that cursor in order of instants, and the cursor behind them. */
-  since(cursor: string | null): Promise<{ readonly keys: readonly string[]; readonly cursor: string }>;
-  /** The name that a key was appended with. */
-  nameOf(key: string): string;
-}
-
-export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
+export function createS3Log(bucket: S3Bucket, folder: string) {
   const instantOf = (key: string): string => key.slice(folder.length + 1, folder.length + 25);
   return {
-    async append(name, text) {
+    /** @param name the end of the key; may repeat */
+    async append(name: string, text: string): Promise<void> {
       for (;;) {
         const unique = randomBytes(6).toString('hex');
         const stampedMs = await bucket.serverNow();
@@ -35,7 +27,10 @@ export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
         if ((await bucket.serverNow()) - stampedMs <= MAX_LATE_MS) return;
       }
     },
-    async since(cursor) {
+    /** The keys since that cursor in order of instants, and the cursor behind them. */
+    async since(
+      cursor: string | null,
+    ): Promise<{ readonly keys: readonly string[]; readonly cursor: string }> {
       const { from, seen } = parseCursor(folder, cursor);
       // Before the listing: keys that are written meanwhile are behind the next cursor.
       const startedMs = await bucket.serverNow();
@@ -53,7 +48,8 @@ export function createS3Log(bucket: S3Bucket, folder: string): S3Log {
       const recent = all.filter((key) => key > next).map(fingerprint);
       return { keys, cursor: `${next}#${recent.join('')}` };
     },
-    nameOf: (key) => key.slice(key.lastIndexOf('~') + 1),
+    /** The name that a key was appended with. */
+    nameOf: (key: string): string => key.slice(key.lastIndexOf('~') + 1),
   };
 }
 

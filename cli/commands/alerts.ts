@@ -13,7 +13,7 @@ import { type Column, printable } from '../terminal/table.ts';
 import { group, outputOf, type Run, seconds, type Verb, verb } from '../verb.ts';
 
 export function command(): Command {
-  return group('alerts', 'Open alerts, and what to do about them.', [
+  return group('alerts', 'Shows open alerts, explains them, and records decisions about them.', [
     listCommand(),
     explainCommand(),
     acknowledgeCommand(),
@@ -25,7 +25,7 @@ export function command(): Command {
 function listCommand(): Command {
   return verb(
     'list',
-    'Lists the open alerts, newest first. Exit code 1 when any is open that is neither informational nor acknowledged.',
+    'Lists the open alerts, newest first. Exit code 1 if one is neither informational nor acknowledged.',
     'billsync alerts list --json',
   )
     .ndjson()
@@ -82,7 +82,7 @@ interface WriteFlags {
 function acknowledgeCommand(): Command {
   const command = verb(
     'acknowledge [key...]',
-    'Records that someone is working on an alert: its notice is not repeated while it lasts. An alert about ' +
+    'Records that a person works on an alert: its notice is not sent again while it lasts. An alert about ' +
       'a past event (a void after the load) ends when it is acknowledged.',
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
@@ -94,9 +94,9 @@ function acknowledgeCommand(): Command {
 function quietCommand(): Command {
   const command = verb(
     'quiet [key...]',
-    'Silences alerts for a while; they stay on the list. `--for 0s` ends it.',
+    'Silences alerts for a time; they stay on the list. `--for 0s` ends the silence.',
     'billsync alerts quiet temporal/away --for 2h --note "it moves to another machine"',
-  ).requiredOption('--for <duration>', 'how long, such as 30m, 8h or 7d', duration);
+  ).requiredOption('--for <duration>', 'duration, such as 30m, 8h or 7d', duration);
   return withWriteFlags(command).run(
     (run: Run<WriteFlags & { readonly for: number }>, keys: readonly string[]) => {
       const until = new Date(Date.now() + run.flags.for).toISOString();
@@ -109,7 +109,7 @@ function withWriteFlags(command: Verb): Verb {
   return command
     .audited()
     .option('--all', 'all open alerts')
-    .option('--note <text>', 'the reason, shown beside the alert', '')
+    .option('--note <text>', 'reason, listed with the alert', '')
     .option('--dry-run', 'show which alerts would change');
 }
 
@@ -165,16 +165,16 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'since', value: ({ since }) => since },
   { title: 'severity', value: ({ severity }) => severity },
   { title: 'alert', value: ({ key }) => key },
-  { title: 'what', value: ({ title }) => title },
+  { title: 'title', value: ({ title }) => title },
   { title: 'detail', value: ({ detail }) => detail, canShrink: true },
   { title: 'acknowledged by', value: ({ acknowledged_by }) => acknowledged_by },
-  { title: 'quiet until', value: ({ quiet_until }) => quiet_until },
+  { title: 'silenced until', value: ({ quiet_until }) => quiet_until },
 ];
 
 function costsCommand(): Command {
   return verb(
     'costs',
-    'Lists what meets a rule of user/cost-rules.yaml now, also if it was reported before. Sends no alert. Exit code 1 when there is any.',
+    'Lists the current findings of the cost rules, including reported ones. Sends no alert. Exit code 1 if there are any.',
     'billsync alerts costs --rules new-rules.yaml',
   )
     .option('--rules <file>', 'another rules file, for example to test it')

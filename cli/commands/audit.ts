@@ -34,7 +34,7 @@ const COLUMNS = [
   { title: 'action', value: (row: Printed) => row.action },
   { title: 'outcome', value: (row: Printed) => row.outcome },
   { title: 'target', value: (row: Printed) => row.target.join(', '), canShrink: true },
-  { title: 'why', value: (row: Printed) => row.reason, canShrink: true },
+  { title: 'reason', value: (row: Printed) => row.reason, canShrink: true },
   { title: 'result', value: (row: Printed) => row.detail, canShrink: true },
 ] as const;
 
@@ -47,11 +47,11 @@ type Printed = ReturnType<typeof asJson>;
 function verifyCommand(): Command {
   return verb(
     'verify',
-    'Verifies that no entry was changed, removed or inserted; exit 1 when one was. Entries cut off at the end ' +
-      'are found only with a hash that was kept elsewhere.',
+    'Verifies that no entry was changed, removed or inserted; exit 1 otherwise. Entries removed from the end ' +
+      'are detected only with --known.',
     'billsync audit verify --json\nbillsync audit verify --known 5f0c…',
   )
-    .option('--known <hash>', 'hash of the newest entry, as an earlier verify printed it')
+    .option('--known <hash>', 'hash of the newest entry, from an earlier verify')
     .json()
     .run(async ({ settings, output, flags }: Run<{ readonly known?: string }>) => {
       const verdict = await (await auditLogOf(settings)).verify(flags.known ?? null);

@@ -28,14 +28,18 @@ interface BackfillFlags {
 export function command(): Command {
   return verb(
     'backfill [invoice...]',
-    'Fetches invoices by id, or by number if billsync knows it: from arguments, or a file of lines, CSV (column invoice_id) or JSON lines.',
+    'Fetches invoices by id, or by a number that billsync knows: from arguments, or from a file with lines, CSV (column invoice_id) or JSON lines.',
     'billsync backfill INV-000042 --wait\nbillsync backfill --ids missing.csv --wait\ncat ids.txt | billsync backfill --ids - --wait --ndjson\n' +
       'billsync backfill --follow BACKFILL_ID --control pause',
   )
     .option('--ids <file>', 'read ids or numbers from this file; - reads stdin')
-    .option('--wait', 'print each result and return when readers see them; exit 1 when any needs attention')
-    .option('--timeout <seconds>', 'with --wait: return after this time (the backfill continues)', seconds)
-    .option('--concurrency <number>', 'invoices fetched at the same time', positiveInteger, 20)
+    .option('--wait', 'print each result, and return once all are published; exit 1 if one needs attention')
+    .option(
+      '--timeout <seconds>',
+      'with --wait: stop waiting after this time; the backfill continues',
+      seconds,
+    )
+    .option('--concurrency <number>', 'number of invoices to fetch at the same time', positiveInteger, 20)
     .option('--follow <backfill>', 'show or control an earlier backfill instead of starting one')
     .option('--control <what>', 'with --follow: pause, resume or cancel')
     .option('--dry-run', 'show what would be fetched or controlled')

@@ -30,7 +30,7 @@ async function completionWords(verbs: readonly VerbEntry[]): Promise<Words> {
     const flags = [...command.options, ...sharedOptions()]
       .filter((option) => !option.hidden && option.long)
       .map((option) => ({ word: option.long ?? '', summary: option.description }));
-    words.set(path, [...children, ...flags, { word: '--help', summary: 'explain' }]);
+    words.set(path, [...children, ...flags, { word: '--help', summary: 'show help' }]);
     for (const child of command.commands) visit(`${path} ${child.name()}`, child);
   };
   for (const { name, load } of verbs) visit(name, await load());

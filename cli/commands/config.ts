@@ -12,7 +12,7 @@ export function command(): Command {
   )
     .json()
     .action((_flags: unknown, command: Command) => showSettings(command));
-  return group('config', 'The effective settings.', [show]);
+  return group('config', 'Shows the effective settings.', [show]);
 }
 
 interface EffectiveSetting {

@@ -6,7 +6,7 @@ import { verb } from '../verb.ts';
 export function command(): Command {
   return verb(
     'dashboard',
-    'Serves the read-only pages, health and metrics. It reads the published file and never disturbs the worker.',
+    'Serves the pages, health and metrics from the published file, without a worker.',
     'billsync dashboard --port 9090',
   )
     .option('--host <address>', 'same as BILLSYNC_ADMIN_HOST')

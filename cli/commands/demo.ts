@@ -19,8 +19,8 @@ interface DemoFlags {
 export function command(): Command {
   return verb(
     'demo',
-    'Runs everything on this machine: a simulated billing service with the faults that happen in practice, Temporal, endpoint ' +
-      'and worker. Then it shows the reports and proves that they equal what the service billed.',
+    'Runs everything on this machine: a simulated billing service with faults that occur in practice, Temporal, the endpoint ' +
+      'and the worker. Then it prints the reports and proves that they equal what the service billed.',
     'billsync demo\nbillsync demo --invoices 60 --seed 7 --keep',
   )
     .option('--invoices <number>', 'number of invoices', positiveInteger, 36)

@@ -30,7 +30,7 @@ import { type Column, printable } from '../terminal/table.ts';
 import { collect, group, positiveInteger, type Run, seconds, type Verb, verb } from '../verb.ts';
 
 export function command(): Command {
-  return group('disputes', 'Claims against carriers for wrongly billed amounts.', [
+  return group('disputes', 'Manages claims against carriers for wrongly billed amounts.', [
     listCommand(),
     showCommand(),
     findCommand(),
@@ -126,7 +126,7 @@ async function change(
 function withChange(command: Verb): Verb {
   return command
     .audited()
-    .option('--note <text>', 'the reason, or the answer of the carrier', '')
+    .option('--note <text>', 'reason, or response of the carrier', '')
     .option('--version <number>', 'only if the claim still has this version', positiveInteger)
     .option('--dry-run', 'show what would be changed');
 }
@@ -239,7 +239,7 @@ interface ExportFlags extends ChooseFlags {
 function exportCommand(): Command {
   const command = verb(
     'export [id...]',
-    'Writes claims of one carrier as a workbook: the named ones, or those that match the options. Changes no state.',
+    'Writes claims of one carrier to a workbook: the named claims, or all open claims that match the options. Changes no state.',
     'billsync disputes export --carrier ups --output ups-claims.xlsx',
   );
   const format = new Option('--format <format>', 'format; by default that of the file extension, else xlsx');
@@ -298,8 +298,8 @@ function openCommand(): Command {
       'billsync disputes open outliers --period 2026-03 --all --dry-run',
   );
   return withFinding(command)
-    .option('--all', 'every line that is found')
-    .option('--reason <text>', 'the reason that the carrier reads, instead of the default text')
+    .option('--all', 'claim every line of the finding')
+    .option('--reason <text>', 'reason for the carrier, instead of the default text')
     .option('--note <text>', 'an internal note, which the carrier does not receive', '')
     .option('--dry-run', 'show what would be claimed')
     .json()

@@ -10,11 +10,11 @@ import { type Column, printable } from '../terminal/table.ts';
 import { endInstant, group, instant, type Run, verb } from '../verb.ts';
 
 export function command(): Command {
-  return group('events', 'What was received, duplicates and test events included.', [
-    listCommand(),
-    showCommand(),
-    replayCommand(),
-  ]);
+  return group(
+    'events',
+    'Shows received events, including duplicates and test events, and sends them again.',
+    [listCommand(), showCommand(), replayCommand()],
+  );
 }
 
 interface EventFilters {
@@ -27,7 +27,7 @@ interface EventFilters {
 }
 
 function listCommand(): Command {
-  return verb('list', 'Lists what was received, newest first.', 'billsync events list --since 2026-03-08')
+  return verb('list', 'Lists the received events, newest first.', 'billsync events list --since 2026-03-08')
     .option('--since <instant>', 'received since then', instant)
     .option('--invoice <id>', 'of this invoice, by id or number')
     .addOption(new Option('--type <type>', 'of this type').choices([...EVENT_TYPES]))
@@ -64,7 +64,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
 function showCommand(): Command {
   return verb(
     'show <event>',
-    'Shows one event as it was received, the query of its presigned URL removed.',
+    'Shows one event as it was received, without the query of its presigned URL.',
     'billsync events show 0b8e2a1c-6f2e-4c57-9d0e-0a4c3f4a9a11 --json',
   )
     .json()
@@ -100,7 +100,7 @@ function showCommand(): Command {
 function replayCommand(): Command {
   return verb(
     'replay',
-    'Sends received events to Temporal again. This is harmless: each is identified by its id and counted once.',
+    'Sends received events to Temporal again. Each event is processed once, however often it is sent.',
     'billsync events replay --since 2026-03-01 --dry-run\nbillsync events replay --invoice 7f3a… ',
   )
     .option('--since <instant>', 'received since then', instant)

@@ -10,7 +10,7 @@ import { type Run, verb } from '../verb.ts';
 export function command(): Command {
   return verb(
     'explain <tracking-number>',
-    'Shows the source of a billed shipment: row, line, file, hash, URL, event, workflow run.',
+    'Shows the source of a billed shipment: row, line, file, hash, URL, event and workflow run.',
     'billsync explain 1Z999AA10123456784',
   )
     .json()

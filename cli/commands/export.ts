@@ -22,10 +22,10 @@ const FORMATS = ['parquet', 'csv'] as const;
 export function command(): Command {
   return verb(
     'export',
-    'Writes all shipments and invoices as files, a folder per month, for tools other than DuckDB 1.5.',
+    'Writes all shipments and invoices as files, a folder per month, for tools that cannot open reports.duckdb.',
     'billsync export --output ./for-finance --format parquet',
   )
-    .requiredOption('--output <dir>', 'folder to create, with shipments/ and invoices/')
+    .requiredOption('--output <dir>', 'folder for shipments/ and invoices/')
     .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS).default(FORMATS[0]))
     .option('--dry-run', 'show what would be written')
     .option('--yes', 'replace an existing folder')

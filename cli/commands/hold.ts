@@ -38,13 +38,13 @@ function listCommand(): Command {
 function addCommand(): Command {
   return verb(
     'add',
-    'Exempts an invoice, a tenant or everything from every purge until the hold is lifted.',
+    'Exempts an invoice, a tenant or all data from purges until the hold is lifted.',
     'billsync hold add --tenant T-1 --reason "case 2026/17"',
   )
     .option('--invoice <id>', 'this invoice')
-    .option('--tenant <id>', "all of this tenant, by the service's or the partner's id")
-    .option('--all', 'everything')
-    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .option('--tenant <id>', "all data of this tenant, by the service's or the partner's id")
+    .option('--all', 'all data')
+    .requiredOption('--reason <text>', 'reason; stored in the archive and in the audit log')
     .option('--dry-run', 'show what would be held')
     .json()
     .audited()
@@ -83,7 +83,7 @@ function scopeOf({ invoice, tenant, all }: Flags): Pick<Hold, 'scope' | 'subject
 
 function liftCommand(): Command {
   return verb('lift <id>', 'Ends a hold.', 'billsync hold lift h-0123456789ab --reason "case closed"')
-    .requiredOption('--reason <text>', 'the reason; kept in the archive and in the audit log')
+    .requiredOption('--reason <text>', 'reason; stored in the archive and in the audit log')
     .option('--dry-run', 'show what would be lifted')
     .audited()
     .run(async ({ settings, output, flags }: Run<Flags>, holdId: string) => {
@@ -113,5 +113,5 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'scope', value: ({ scope }) => scope },
   { title: 'subject', value: ({ subject }) => subject },
   { title: 'by', value: ({ by }) => by },
-  { title: 'why', value: ({ reason }) => reason, canShrink: true },
+  { title: 'reason', value: ({ reason }) => reason, canShrink: true },
 ];

@@ -35,8 +35,8 @@ export function command(): Command {
     'Loads invoice CSVs that were exported by hand. Needs neither Temporal nor a billing service.',
     'billsync import INV-000042.csv --dry-run',
   )
-    .option('--invoice <id>', 'the invoice; by default that of the first row')
-    .option('--accept-spreadsheet', 'load a file even if a spreadsheet seems to have changed its cells')
+    .option('--invoice <id>', 'id of the invoice; by default that of the first row')
+    .option('--accept-spreadsheet', 'also load a file whose cells a spreadsheet seems to have changed')
     .option('--dry-run', 'check the file and load nothing')
     .ndjson()
     .audited()

@@ -20,7 +20,7 @@ interface InitFlags {
 export function command(): Command {
   return verb(
     'init',
-    'Writes a commented settings file (billsync.yaml, or where --config says). It never contains a secret.',
+    'Writes a commented settings file (billsync.yaml, or the file of --config). It never contains a secret.',
     'billsync init --environment test --setting base_url=https://billing.example.com',
   )
     .option('--dry-run', 'print the file instead of writing it')

@@ -24,7 +24,7 @@ type DecisionRequest =
 export function restoreCommand(): Verb {
   const command = verb(
     'restore <invoice>',
-    'Restores an invoice to the totals that only an event voided and that is valid by the service.',
+    'Makes an invoice count again that an event voided and that the service confirms as valid.',
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
   );
   return withFlags(command).run((run: Run<Flags>, idOrNumber: string) =>
@@ -41,7 +41,7 @@ export function restoreCommand(): Verb {
 export function useVersionCommand(): Verb {
   const command = verb(
     'use-version <invoice> <version>',
-    'Makes a loaded file of an invoice count until the service announces another one.',
+    'Makes another loaded file of an invoice count, until the service announces a new one.',
     'billsync invoices use-version INV-000042 1 --reason "version 2 lacks a carrier"',
   );
   return withFlags(command).run((run: Run<Flags>, idOrNumber: string, versionText: string) => {
@@ -59,7 +59,7 @@ export function useVersionCommand(): Verb {
 function withFlags(command: Verb): Verb {
   return command
     .audited()
-    .requiredOption('--reason <why>', 'the reason; kept with your name and the time')
+    .requiredOption('--reason <why>', 'reason; stored with your name and the time')
     .option('--dry-run', 'show what would be done')
     .option('--yes', 'skip the confirmation');
 }

@@ -14,7 +14,7 @@ import { collect, group, instant, type Run, seconds, verb } from '../verb.ts';
 import { restoreCommand, useVersionCommand } from './invoice-decisions.ts';
 
 export function command(): Command {
-  return group('invoices', 'The state of each invoice, and why.', [
+  return group('invoices', 'Shows invoices with their state and its reason, and changes them.', [
     listCommand(),
     showCommand(),
     retryCommand(),
@@ -36,12 +36,12 @@ function listCommand(): Command {
     'billsync invoices list --state needs_attention',
   )
     .addOption(
-      new Option('--state <state>', 'only these (repeatable)')
+      new Option('--state <state>', 'only invoices in this state (repeatable)')
         .choices([...INVOICE_STATES])
         .argParser(stateCollector),
     )
-    .option('--tenant <tenant>', 'only these, by name or id (repeatable)', collect)
-    .option('--since <instant>', 'only those whose state changed since then', instant)
+    .option('--tenant <tenant>', 'only invoices of this tenant, by name or id (repeatable)', collect)
+    .option('--since <instant>', 'only invoices whose state changed since then', instant)
     .ndjson()
     .run(async ({ settings, output, flags }: Run<ListFlags>) => {
       const { listValue } = await import('@duckdb/node-api');
@@ -77,7 +77,7 @@ function showCommand(): Command {
     'Shows one invoice by id or number: its history, events, files and discrepancies.',
     'billsync invoices show INV-000042\nbillsync invoices show INV-000042 --diff',
   )
-    .option('--diff', 'rows added, removed and changed in cost between the last two versions')
+    .option('--diff', 'show the rows that the last version added, removed or changed in cost')
     .json()
     .run(async ({ settings, output, flags }: Run<{ readonly diff?: boolean }>, idOrNumber: string) => {
       const { withPublished } = await import('../published.ts');
@@ -86,11 +86,11 @@ function showCommand(): Command {
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) return printDiff({ settings, output, invoice });
         const events = await published.query('invoice-events', id);
-        const statements = await published.query('invoice-statements', id);
+        const records = await published.query('invoice-records', id);
         const files = await published.query('invoice-files', id);
         const discrepancies = await published.query('invoice-discrepancies', id);
         const amounts = await published.query('invoice-amounts', { load: String(invoice.load_id ?? '') });
-        const parts = { amounts, events, words: statements, files, discrepancies };
+        const parts = { amounts, events, records, files, discrepancies };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       });
     });
@@ -123,8 +123,8 @@ function retryCommand(): Command {
     'Retries an invoice that needs attention, after the cause was fixed.',
     'billsync invoices retry INV-000042 --wait',
   )
-    .option('--wait', 'print the result and return when readers see it; exit 1 when it still needs attention')
-    .option('--timeout <seconds>', 'with --wait: return after this time (the worker continues)', seconds)
+    .option('--wait', 'print the result once it is published; exit 1 if the invoice still needs attention')
+    .option('--timeout <seconds>', 'with --wait: stop waiting after this time; the worker continues', seconds)
     .option('--dry-run', 'show what would be retried')
     .audited()
     .run(async ({ settings, output, flags }: Run<RetryFlags>, idOrNumber: string) => {
@@ -169,8 +169,8 @@ export interface InvoicePage {
   /** Totals of its rows, one per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
-  /** Statements of the service's details, of billsync and of people. */
-  readonly words: readonly ReportRow[];
+  /** Other records of the service, of billsync and of people, with their time. */
+  readonly records: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
@@ -218,8 +218,8 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
   return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
 }
 
-/** Events and our own doings in one order of time. */
-function lifeOf({ invoice, events, words, files }: InvoicePage): string {
+/** Events, files and other records, ordered by time. */
+function lifeOf({ invoice, events, records, files }: InvoicePage): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     timeText(event.received_at),
     `${printable(event.event_type)}, ${printable(event.verdict)}${duplicates(event.duplicates)} (event ${printable(event.event_id)})`,
@@ -230,9 +230,12 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
       .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
-    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from here on`],
+    [
+      invoice.voided_at,
+      `voided${VOID_BASES[String(invoice.void_basis)] ?? ''}: no report counts it from then on`,
+    ],
   ];
-  for (const { at, who, what, detail } of words) {
+  for (const { at, who, what, detail } of records) {
     const more = detail === null || detail === undefined ? '' : ` (${printable(detail)})`;
     moments.push([timeText(at), `${printable(who)}: ${printable(what)}${more}`]);
   }
@@ -241,7 +244,7 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
   return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const VOID_BASES: Readonly<Record<string, string>> = {
   event: ' by an event alone',
   details: ', confirmed by the service',
   unanswered: ' by an event alone, which the service could not confirm',

@@ -8,10 +8,10 @@ import { type Run, seconds, verb } from '../verb.ts';
 export function command(): Command {
   return verb(
     'mcp',
-    'Lets an assistant query reports, shipments and definitions with the Model Context Protocol, over stdin and stdout. Read-only.',
+    'Serves reports, shipments and definitions to an assistant with the Model Context Protocol, over stdin and stdout. Read-only.',
     'billsync mcp --data-dir /var/lib/billsync',
   )
-    .option('--timeout <seconds>', 'stop an answer after this time', seconds, 60)
+    .option('--timeout <seconds>', 'stop a request after this time', seconds, 60)
     .run(async ({ settings, output, flags }: Run<{ readonly timeout: number }>) => {
       const [{ StdioServerTransport }, { createAssistantServer }, { publishedPath }] = await Promise.all([
         import('@modelcontextprotocol/server/stdio'),

@@ -23,15 +23,19 @@ interface Flags {
 export function command(): Command {
   return verb(
     'purge',
-    'Removes data that is older than a date and not needed by any report: bodies of events, files that no total counts, ' +
-      'refused items, old warehouses. Stop the worker first; the endpoint may keep running. Data in use or on hold is ' +
-      'kept. docs/retention.md explains what can be proved afterwards.',
+    'Removes data that is older than a date and that no report needs: bodies of events, files that no total counts, ' +
+      'refused items, old warehouses. Data in use or on hold is kept. Stop the worker first; the endpoint may keep running. ' +
+      'docs/retention.md explains the consequences.',
     'billsync purge --before 2019-01-01 --dry-run\nbillsync purge --before 2019-01-01 --only files --reason "seven years" --yes',
   )
-    .requiredOption('--before <date>', 'remove what is older than this, in UTC', instant)
-    .option('--only <classes>', `some of ${PURGE_CLASSES.join(', ')}`, readClasses)
-    .option('--reason <text>', 'the reason; kept in the archive and in the audit log')
-    .option('--dry-run', 'show what would be removed and what is kept')
+    .requiredOption('--before <date>', 'remove data older than this date, in UTC', instant)
+    .option(
+      '--only <classes>',
+      `only these classes, comma-separated: ${PURGE_CLASSES.join(', ')}`,
+      readClasses,
+    )
+    .option('--reason <text>', 'reason; stored in the archive and in the audit log')
+    .option('--dry-run', 'show what would be removed and kept')
     .option('--yes', 'skip the confirmation')
     .json()
     .audited()

@@ -12,7 +12,7 @@ import { group, type Run, verb } from '../verb.ts';
 import { withArchive } from '../with-temporal.ts';
 
 export function command(): Command {
-  return group('quarantine', 'Deliveries and files that were refused, kept in full.', [
+  return group('quarantine', 'Shows refused deliveries and files, and requeues or discards them.', [
     listCommand(),
     showCommand(),
     requeueCommand(),
@@ -27,8 +27,8 @@ function open(settings: Settings): Promise<Quarantine> {
 function listCommand(): Command {
   return verb(
     'list',
-    'Lists refused items, oldest first. A record of the archive that cannot be ingested is not listed here: ' +
-      '`billsync verify` lists it as record-set-aside, with its place and reason.',
+    'Lists refused items, oldest first. An unreadable record of the archive is not in quarantine: `billsync verify` ' +
+      'lists it as record-set-aside.',
     'billsync quarantine list --json',
   )
     .ndjson()
@@ -41,7 +41,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   return verb(
     'show <id>',
-    'Shows a refused item: the findings of a file by line, column, rule and value; the body of a delivery.',
+    'Shows a refused item: the findings of a file with line, column, rule and value, or the body of a delivery.',
     'billsync quarantine show f-0123456789abcdef',
   )
     .json()
@@ -63,7 +63,7 @@ interface WriteFlags {
 function requeueCommand(): Command {
   return verb(
     'requeue <id...>',
-    'Retries refused items after the cause was fixed.',
+    'Processes refused items again, after the cause was fixed.',
     'billsync quarantine requeue d-0123456789abcdef --dry-run',
   )
     .option('--dry-run', 'show what would be retried')
@@ -80,7 +80,7 @@ function requeueCommand(): Command {
 function discardCommand(): Command {
   return verb(
     'discard <id...>',
-    'Discards refused items for good. The user and the reason stay on record.',
+    'Deletes refused items permanently. User and reason are kept in the archive.',
     'billsync quarantine discard d-0123456789abcdef --note "a test of ours" --yes',
   )
     .option('--note <text>', 'the reason', '')
@@ -128,7 +128,7 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'since', value: ({ at }) => at.slice(0, 16).replace('T', ' ') },
   { title: 'kind', value: ({ kind }) => kind },
   { title: 'code', value: ({ code }) => code },
-  { title: 'why', value: ({ reason }) => reason, canShrink: true },
+  { title: 'reason', value: ({ reason }) => reason, canShrink: true },
 ];
 
 function describe(thing: QuarantinedItem, body: string | null): string {

@@ -20,12 +20,12 @@ interface RebuildFlags {
 export function command(): Command {
   return verb(
     'rebuild',
-    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
-      'An interrupted rebuild continues when it is started again. ' +
-      'Exit 1 when the archive lacks records: the old warehouse then stays, unless the loss is accepted.',
+    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted, and ' +
+      'an interrupted rebuild continues when it is started again. ' +
+      'Exit 1 if the archive lacks records: the old warehouse then stays, unless --accept-loss is given.',
     'billsync rebuild',
   )
-    .option('--dry-run', 'build it and show its contents and losses, but replace nothing')
+    .option('--dry-run', 'build the new warehouse and show its contents and losses, but replace nothing')
     .option('--accept-loss', 'replace the warehouse even if the new one contains less')
     .json()
     .audited()

@@ -16,16 +16,12 @@ interface Flags {
 export function command(): Command {
   return verb(
     'reconcile',
-    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse.',
+    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse now.',
     'billsync reconcile --wait --json',
   )
-    .option('--wait', 'wait until all checks are done; exit 1 when the warehouse differs from the archive')
-    .option('--full', 'check every file, including those checked before (this is the default)')
-    .addOption(
-      new Option('--quick', 'check only what no earlier run has checked, as the schedule does').conflicts(
-        'full',
-      ),
-    )
+    .option('--wait', 'wait until all checks are done; exit 1 if the warehouse differs from the archive')
+    .option('--full', 'check every file, also those checked before (default)')
+    .addOption(new Option('--quick', 'check only new files, as the schedule does').conflicts('full'))
     .option('--dry-run', 'show what would be done')
     .json()
     .run(async ({ settings, output, flags }: Run<Flags>) => {

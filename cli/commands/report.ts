@@ -6,7 +6,6 @@ import {
   EXTRA_TABLES,
   type ExtraTable,
   exampleTables,
-  findReportNow,
   listReports,
   PURPOSES,
 } from '../../reports/catalogue.ts';
@@ -43,7 +42,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
   costs: 'CSV of your own costs, for margin',
-  accepted: 'CSV of differences that are accepted, with the reason, for proof',
+  accepted: 'CSV of accepted differences with the reason, for proof',
   payments: 'CSV of payments, for payables and register',
   statements: "CSV of carriers' statements, for carrier-statements",
   disputes: 'CSV of disputed charges, for adjustments',
@@ -54,7 +53,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
 export function command(): Command {
   const command = verb(
     'report [name]',
-    'Prints a report on the published file. Without a name, lists all reports.',
+    'Prints a report on the published data. Without a name, lists all reports.',
     'billsync report tenants --period 2026-03\n' +
       'billsync report zones --carrier UPS --format html --output zones.html\n' +
       'billsync report tenants --schedule monthly --period last-month --format xlsx --output /srv/reports',
@@ -64,19 +63,22 @@ export function command(): Command {
     .option('--compare <period>', 'compare with another period: previous, last-year, or a value of --period')
     .option(
       '--pivot <column>',
-      'turn a column of a report by several columns into columns of the table, such as month of by=tenant+month',
+      'turn the values of a column into columns, for example month of by=tenant+month',
     )
     .addOption(new Option('--format <format>', 'format of the report').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write to this file instead of stdout')
-    .option('--limit <rows>', 'maximum number of rows, of reports that have a limit', positiveInteger)
+    .option('--limit <rows>', 'maximum number of rows, for reports with a limit', positiveInteger)
     .option('--timeout <seconds>', 'stop after this time', seconds, 60)
     .addOption(
       new Option(
         '--schedule <when>',
-        'write the report regularly to the folder --output, or stop or show that',
+        'write the report regularly to the folder --output; off ends a schedule, show lists them',
       ).choices([...SCHEDULE_ACTIONS]),
     )
-    .option('--schedule-name <name>', 'to schedule a report several times; by default the name of the report')
+    .option(
+      '--schedule-name <name>',
+      'name of the schedule, to schedule a report several times; by default the name of the report',
+    )
     .option('--dry-run', 'with --output or --schedule: show what would be written or scheduled');
   command.addHelpText('before', () => helpOfReport(command.args[0]));
   for (const [table, about] of Object.entries(TABLE_FLAGS)) command.option(`--${table} <file>`, about);
@@ -119,7 +121,7 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
       hint: '`billsync report` lists them, e.g. billsync report tenants --from 2026-03-01',
     });
   }
-  const reports = await listReports();
+  const reports = listReports();
   if (output.form !== 'table') {
     const listed = reports.map(({ name, title, grain, parameters }) => ({
       ...{ name, title, grain },
@@ -179,8 +181,8 @@ const WIDTH = 100;
 
 /** Empty when `name` is no report: the command's own help follows anyway. */
 export function helpOfReport(name: string | undefined): string {
-  const report = name === undefined ? null : findReportNow(name);
-  if (report === null) return '';
+  const report = listReports().find((each) => each.name === name);
+  if (report === undefined) return '';
   const parameters = report.parameters.map((parameter) => {
     const kind = `${parameter.choices?.join('|') ?? parameter.type}${parameter.takesSeveral ? ', joined by +' : ''}`;
     const usual = parameter.default === null ? '' : `, ${parameter.default} by default`;
@@ -194,7 +196,7 @@ export function helpOfReport(name: string | undefined): string {
     `One row per ${report.grain}.`,
     `Meaning: ${report.means}`,
     `Order of rows: ${report.order}.`,
-    `Limits: ${report.cannotSay}`,
+    `Limits: ${report.limits}`,
     ...parameters,
     ...files,
     ...(report.example === null ? [] : [`Example: ${report.example.text}`]),

@@ -7,12 +7,12 @@ import { group, type Run, verb } from '../verb.ts';
 import { withTemporal } from '../with-temporal.ts';
 
 export function command(): Command {
-  return group('schedule', 'The Temporal Schedule that reconciles.', [
+  return group('schedule', 'Shows and changes the Temporal Schedule of the reconciliation.', [
     showCommand(),
     change('apply', 'Creates the schedule, or updates it from the settings.', 'applied'),
     change('pause', 'Pauses the schedule; a run in progress continues.', 'paused'),
     change('resume', 'Resumes a paused schedule.', 'resumed'),
-    change('trigger', 'Runs it once, now, unless a run is in progress.', 'triggered'),
+    change('trigger', 'Starts a run now, unless one is in progress.', 'triggered'),
   ]);
 }
 

@@ -31,32 +31,29 @@ const FILE_SECONDS = 600;
 export function command(): Command {
   const command = verb(
     'shipments',
-    'Lists the billed lines that reports count, sorted, with exact totals of all that match.',
+    'Lists the billed lines that reports count, with exact totals of all matching lines.',
     'billsync shipments --carrier UPS --cost-from 50 --sort=-billing_cost\n' +
       'billsync shipments --tracking 1Z999AA10123456784 --json\n' +
       'billsync shipments --period 2026-03 --format xlsx --output march.xlsx',
   );
   withFilterFlags(command);
-  for (const { name, label } of TYPED_CONDITIONS) {
-    command.option(
-      `--${flagOf(name)} <${VALUES[name] ?? 'text'}>`,
-      `only lines that match: ${label}`,
-      collect,
-    );
+  for (const { name } of TYPED_CONDITIONS) {
+    const [value = 'text', about = ''] = CONDITION_OPTIONS[name] ?? [];
+    command.option(`--${flagOf(name)} <${value}>`, about, collect);
   }
   command
     .option(
       '--is <column=value>',
-      'only lines with exactly this value; empty selects lines without one (repeatable)',
+      'only lines with exactly this value; an empty value selects lines without one (repeatable)',
       collectExact,
     )
     .option('--columns <names>', 'these columns, comma-separated (repeatable)', collect)
-    .option('--sort <column>', 'sort by this column; - before it sorts in descending order', '-ship_date')
-    .option('--limit <rows>', 'maximum number of rows; by default 100, for a file all', positiveInteger)
-    .option('--after <key>', 'the page after the one with this `next`')
+    .option('--sort <column>', 'sort by this column; a - before it sorts in descending order', '-ship_date')
+    .option('--limit <rows>', 'maximum number of rows; by default 100, in a file all', positiveInteger)
+    .option('--after <key>', 'the page after the one with this key in `next`')
     .addOption(new Option('--format <format>', 'format of the rows').choices([...REPORT_FORMATS]))
     .option('--output <file>', 'write to this file instead of stdout')
-    .option('--timeout <seconds>', 'stop after this time; by default 60, for a file 600', seconds)
+    .option('--timeout <seconds>', 'stop after this time; by default 60, with a file 600', seconds)
     .option('--dry-run', 'with --output: show what would be written');
   return command.ndjson().run(async ({ settings, output, flags }: Run<ShipmentFlags>) => {
     const { publishedPath } = await import('../published.ts');
@@ -111,10 +108,19 @@ function totalOf(total: ShipmentsPage['totals']['rows'][number]): string {
   return `  total ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
 }
 
-const VALUES: Readonly<Record<string, string>> = {
-  ...{ tracking: 'number', invoice: 'number-or-id', lines: 'charges|credits|free' },
-  ...{ cost_from: 'amount', cost_to: 'amount', weight_from: 'lb', weight_to: 'lb' },
-  ...{ days_from: 'date', days_to: 'date' },
+/** Value and description of the option of each condition. */
+const CONDITION_OPTIONS: Readonly<Record<string, readonly [value: string, about: string]>> = {
+  tracking: ['number', 'only lines with this tracking number (repeatable)'],
+  service: ['text', 'only lines with this service level (repeatable)'],
+  origin: ['text', 'only lines from this origin (repeatable)'],
+  invoice: ['number-or-id', 'only lines of this invoice (repeatable)'],
+  cost_from: ['amount', 'only lines that cost at least this'],
+  cost_to: ['amount', 'only lines that cost at most this'],
+  weight_from: ['lb', 'only lines that weigh at least this, in pounds'],
+  weight_to: ['lb', 'only lines that weigh at most this, in pounds'],
+  lines: ['charges|credits|free', 'only charges, credits or lines of zero'],
+  days_from: ['date', 'only lines with this reported date or a later one'],
+  days_to: ['date', 'only lines with this reported date or an earlier one'],
 };
 
 function flagOf(name: string): string {

@@ -9,7 +9,7 @@ import { withWriter } from '../writer.ts';
 export function command(): Command {
   return verb(
     'snapshot',
-    'Publishes reports.duckdb now. A running worker does it; if none is running, this command does.',
+    'Publishes reports.duckdb now, through the running worker or, without one, by itself.',
     'billsync snapshot --json',
   )
     .option('--dry-run', 'show what would be done')

@@ -16,8 +16,8 @@ import { type Run, seconds, verb } from '../verb.ts';
 export function command(): Command {
   return verb(
     'sql [statement]',
-    'Runs your own query on reports.duckdb, read-only, with the macros of the reports. Without a statement, opens\n' +
-      'the DuckDB shell on it, when `duckdb` is on PATH; `-` reads the statement from stdin.',
+    'Runs a read-only query on reports.duckdb, with the macros of the reports. `-` reads the statement from stdin. Without a ' +
+      'statement, opens the DuckDB shell, if `duckdb` is on PATH.',
     'billsync sql "select tenant, currency_code, sum(billing_cost) from tenant_shipments group by all"',
   )
     .option('--timeout <seconds>', 'stop after this time', seconds, 60)

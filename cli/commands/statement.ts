@@ -37,7 +37,7 @@ const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementForm
 export function command(): Command {
   return verb(
     'statement',
-    'Writes a statement of a tenant for a month: charges, credits, corrections of earlier statements, and the proof.',
+    'Writes the statement of a tenant for a month: charges, credits, corrections of earlier statements, and the proof.',
     'billsync statement --tenant Acme --period 2026-10 --format pdf --output ./statements\n' +
       'billsync statement --all-tenants --period 2026-10 --format csv --output ./statements --final --yes\n' +
       'billsync statement --all-tenants --format pdf --output /srv/statements --schedule monthly',
@@ -45,7 +45,7 @@ export function command(): Command {
     .option('--tenant <tenant>', 'this tenant, by id or name (repeatable)', collect)
     .option('--all-tenants', 'one file for each tenant with billed lines or corrections')
     .option('--partner <partner>', 'only tenants of this partner, by id or name (repeatable)', collect)
-    .option('--period <month>', 'the month, as 2026-10 or last-month, which is the default')
+    .option('--period <month>', 'month, such as 2026-10; by default last-month')
     .addOption(
       new Option('--by <date>', 'the date that assigns a line to the month')
         .choices(DATE_BASES)
@@ -57,17 +57,17 @@ export function command(): Command {
     )
     .option('--output <folder>', 'folder for the files; by default the current folder')
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
-    .option('--final', 'store it as sent; the next statement corrects later changes')
+    .option('--final', 'store the statement as sent; the next one then corrects later changes')
     .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
       new Option(
         '--schedule <when>',
-        'write the statements of the previous month to the folder --output every month, or stop or show that',
+        'write the statements of the previous month to the folder --output every month; off ends a schedule, show lists them',
       ).choices(['monthly', 'off', 'show']),
     )
     .option('--schedule-name <name>', 'name of the schedule, to have several', 'statements')
-    .option('--dry-run', 'show what would be written, and store nothing')
+    .option('--dry-run', 'show what would be written and stored')
     .option('--yes', 'with --final: skip the confirmation')
     .json()
     .audited((flags: Flags) => flags.final === true)
@@ -81,7 +81,7 @@ export function command(): Command {
 
 async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Promise<void> {
   const isFinal = flags.final === true && flags.dryRun !== true;
-  if (isFinal) await confirm('What is sent is kept, and the next statement corrects it.', flags);
+  if (isFinal) await confirm('The statements are stored as sent, and the next ones correct them.', flags);
   const [{ makeStatements, statementMonth }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
     import('../published.ts'),
@@ -135,10 +135,10 @@ async function schedule(
     if (flags.format === undefined || flags.period !== undefined)
       throw new CliError(
         EXIT.usage,
-        'scheduled statements need --format, and are always of the month before',
+        'scheduled statements need --format, and are always for the previous month',
       );
     if (flags.final === true && !isDryRun)
-      await confirm('Each run keeps what it writes as sent, and the next statements correct it.', flags);
+      await confirm('Each run stores its statements as sent, and the next ones correct them.', flags);
     return {
       ...{ name: flags.scheduleName, report: TENANT_STATEMENTS, format: flags.format, period: 'last-month' },
       filters: { tenants: flags.tenant ?? [], partners: flags.partner ?? [], by: flags.by },

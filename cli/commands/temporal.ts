@@ -14,7 +14,7 @@ export function command(): Command {
 function resetCommand(): Command {
   return verb(
     'reset',
-    'Moves a damaged database of the embedded Temporal server aside, and sends every received event to an empty one.',
+    'Replaces a damaged database of the embedded Temporal server: keeps the old one and sends every received event to an empty one.',
     'billsync temporal reset --dry-run',
   )
     .option('--dry-run', 'show what would be done')
@@ -49,7 +49,7 @@ function resetCommand(): Command {
 function temporalRole(): Command {
   return verb(
     'temporal',
-    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS when that is set. Its database is in the data folder.',
+    'Runs the embedded Temporal server, at TEMPORAL_ADDRESS if that is set. Its database is in the data folder.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync temporal',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.ts');

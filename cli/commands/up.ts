@@ -13,10 +13,10 @@ interface UpFlags {
 export function command(): Command {
   return verb(
     'up',
-    'Runs everything: the endpoint and the worker as separate processes, which it supervises. Prints `ready` with the addresses on stderr; SIGTERM drains and ends with 0.',
+    'Runs the endpoint and the worker as separate processes and restarts one that ends; also starts Temporal unless one is configured. Prints `ready` with the addresses on stderr. SIGTERM drains and ends with 0.',
     'billsync up\nbillsync up --sandbox',
   )
-    .option('--sandbox', 'use a simulated billing service, started beside it')
+    .option('--sandbox', 'also start a simulated billing service and use it')
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 selects a free port')
     .action(async (flags: UpFlags, command: Command) => {

@@ -15,7 +15,7 @@ import { group, type Run, verb } from '../verb.ts';
 export function command(): Command {
   return group(
     'user-files',
-    'Files that people make: rules, claim windows, tables of reports, claims, statements.',
+    'Manages files that people make: rules, claim windows, tables for reports, claims, statements.',
     [listCommand(), showCommand(), putCommand(), removeCommand(), exportCommand(), importCommand()],
   );
 }
@@ -69,7 +69,7 @@ interface DryRun {
 function putCommand(): Command {
   return verb(
     'put <name> <file>',
-    `Checks a file of rules and stores it in place of the present one: ${WRITTEN_BY_HAND.join(', ')}.`,
+    `Checks a file and stores it, replacing the current one: ${WRITTEN_BY_HAND.join(', ')}.`,
     'billsync user-files put cost-rules.yaml ./cost-rules.yaml\n' +
       'billsync user-files put report-files/rates.csv ./rates-2026.csv',
   )
@@ -99,7 +99,7 @@ async function checkContents(name: string, file: YamlFile): Promise<void> {
 function removeCommand(): Command {
   return verb(
     'remove <name>',
-    'Removes a file of rules or a table of reports.',
+    'Removes a file of rules or a table for reports.',
     'billsync user-files remove report-files/rates.csv',
   )
     .option('--dry-run', 'show what would be removed')

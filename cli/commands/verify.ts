@@ -20,13 +20,13 @@ interface Flags {
 export function command(): Command {
   return verb(
     'verify',
-    "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 on drift.",
+    "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 if they differ.",
     'billsync verify --json',
   )
-    .option('--full', 'read every file, including those checked before (this is the default)')
-    .addOption(new Option('--quick', 'only what no earlier run has checked').conflicts('full'))
+    .option('--full', 'read every file, also those read before (default)')
+    .addOption(new Option('--quick', 'read only new files').conflicts('full'))
     .addOption(
-      new Option('--archive <folder>', 'a separate copy of the archive, such as a backup').conflicts([
+      new Option('--archive <folder>', 'check a separate copy of the archive, such as a backup').conflicts([
         'full',
         'quick',
       ]),
@@ -89,7 +89,7 @@ function printTable(found: Verification, output: Output): void {
     );
   }
   if (driftInAll > drift.length) {
-    output.note(`Only the first ${drift.length} are shown; all are shown while the worker is stopped.`);
+    output.note(`Only the first ${drift.length} are listed; stop the worker to list all.`);
   }
   if (drift.some(({ rule }) => rule === 'hash' || rule === 'file-missing')) {
     output.note('  → `billsync import FILE` restores a file that the archive lost or that is damaged');

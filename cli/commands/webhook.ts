@@ -1,4 +1,4 @@
-/** `billsync webhook`: the endpoint alone. It accepts deliveries also while Temporal is down. */
+/** `billsync webhook`: the endpoint alone. It also accepts deliveries while Temporal is down. */
 
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';

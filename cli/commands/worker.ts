@@ -6,7 +6,7 @@ import { verb } from '../verb.ts';
 export function command(): Command {
   return verb(
     'worker',
-    'Runs the worker, which fetches, checks and loads invoices, and publishes reports.duckdb.',
+    'Runs the worker, which downloads, verifies and loads invoices, and publishes reports.duckdb.',
     'TEMPORAL_ADDRESS=127.0.0.1:7233 billsync worker',
   ).action(async (_flags: unknown, command: Command) => {
     const { runRole } = await import('../roles/run-role.ts');

@@ -49,19 +49,17 @@ export async function playDemo(options: DemoOptions): Promise<void> {
 }
 
 async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
-  narrator.chapter('billsync demo: from a webhook to a cost report, with the faults that happen in practice');
+  narrator.chapter('billsync demo: from a webhook to a cost report, with faults that occur in practice');
   const began = performance.now();
   const services = await openDemoServices({ ...options, stopping }, narrator);
   try {
     const tenants = services.sandbox.tenants().length;
-    narrator.chapter(
-      `Billing ${options.invoices} invoices of ${tenants} tenants, and letting things go wrong`,
-    );
+    narrator.chapter(`Billing ${options.invoices} invoices of ${tenants} tenants, with faults`);
     const context = stageOf(services, narrator, stopping);
     const story = await playStory(context, options);
     const outcomes = await proveOutcomes(context, services, story);
     const seconds = Math.round((performance.now() - began) / 1000);
-    narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds, nothing is left to do`);
+    narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds`);
     await show(services, outcomes);
     if (options.keep) await keepUp(services, narrator, stopping);
   } finally {
@@ -166,7 +164,7 @@ async function keepUp(
   narrator: Narrator,
   stopping: AbortSignal,
 ): Promise<void> {
-  narrator.chapter('Everything stays up until Ctrl-C');
+  narrator.chapter('Running until Ctrl-C');
   narrator.done('dashboard', running.addresses.dashboard ?? '');
   narrator.done('billing service', sandbox.pageUrl);
   narrator.done('endpoint', running.addresses.webhook ?? '');

@@ -95,7 +95,7 @@ async function checkArchive(settings: Settings): Promise<Finding> {
 
 async function checkSecrets(settings: Settings): Promise<Finding> {
   const found = suspiciousSecrets(settings);
-  if (found.length === 0) return ok('no suspicious character found');
+  if (found.length === 0) return ok('no suspicious character');
   return note(
     found.map(({ setting, what }) => `${setting} ${what}`).join('; '),
     'if that is a mistake, write the value without it, as UTF-8 and without quotation marks',

@@ -1,9 +1,9 @@
--- Statements of `billsync export`; the variable `folder` says where to write.
+-- Statements of `billsync export`; the variable `folder` is the target.
 
 -- name: macros
--- How a text is written into a CSV for people: what cannot be seen is written out, and no spreadsheet computes it
--- The rules of `report --format csv`: `visible` (lib/wire/text.ts), then the apostrophe (reports/render/csv-text.ts). Numbers, dates
--- and all other texts are written as they are, instants as the reports write them. \s is ASCII here, \p{Z} the rest. The last of the unseen are the noncharacters.
+-- Escapes invisible characters and formulas in texts, as `report --format csv` does: `visible` (lib/wire/text.ts), then the apostrophe
+-- (reports/render/csv-text.ts). Numbers, dates and all other texts are unchanged. \s is ASCII here, \p{Z} the rest; the pattern ends
+-- with the noncharacters of Unicode.
 create or replace temp macro is_unseen(text) as
 regexp_matches(
     text,

@@ -1,7 +1,7 @@
--- Questions of the commands to the published file; values are bound by name.
+-- Queries of the commands on the published file; values are bound by name.
 
 -- name: publication
--- Which state of the warehouse is published, and how many invoices in it need a person
+-- The publication, and how many of its invoices need attention
 select p.*, (select count(*) from invoices where state = 'needs_attention') as needs_attention
 from publication as p
 
@@ -12,12 +12,12 @@ from invoices
 where partner_id is not null
 
 -- name: tenants-list
--- Everything a tenant is or was called
+-- All names and ids of the tenants
 select unnest(list_distinct(coalesce(names, []) || [tenant_id, partner_tenant_id])) as name
 from tenants
 
 -- name: invoices-list
--- Every invoice ever heard of, newest first
+-- Every known invoice, newest first
 -- params: $states varchar[], $tenants varchar[] (ids or names, in any letters), $since timestamp text; null means all
 select
     invoice_id, invoice_number, coalesce(i.tenant, t.tenant, i.partner_tenant_id, i.tenant_id) as tenant, invoice_level,
@@ -31,7 +31,7 @@ where ($states::varchar[] is null or list_contains($states::varchar[], state))
     and (
         $tenants::varchar[] is null
         or list_has_any(
-            [lower(word) for word in $tenants::varchar[]],
+            [lower(given) for given in $tenants::varchar[]],
             [
                 lower(name)
                 for name in coalesce(t.names, []) || [i.tenant, i.partner_tenant_id, i.tenant_id, t.partner_tenant_id]
@@ -42,14 +42,14 @@ where ($states::varchar[] is null or list_contains($states::varchar[], state))
 order by first_seen_at desc, invoice_number desc, invoice_id
 
 -- name: invoice-numbers
--- The numbers of all invoices, for what was named by one or misspelt
+-- The numbers of all invoices, to look one up or to suggest the nearest
 select invoice_number, cast(invoice_id as varchar) as invoice_id
 from invoices
 where invoice_number is not null
 order by first_seen_at, invoice_id
 
 -- name: invoice
--- All that is known of one invoice, by its id or its number
+-- One invoice, by its id or its number
 select i.* replace (coalesce(i.tenant, t.tenant, i.partner_tenant_id, i.tenant_id) as tenant)
 from invoices as i
 left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
@@ -65,7 +65,7 @@ group by currency_code
 order by currency_code
 
 -- name: invoice-discrepancies
--- Where two honest sources differ about one invoice
+-- The discrepancies of one invoice
 select rule, stated, found, file_sha256, event_id, recorded_at
 from discrepancies
 where invoice_id::varchar = $invoice
@@ -79,14 +79,14 @@ where invoice_id::varchar = $invoice
 order by received_at, event_id
 
 -- name: invoice-files
--- The files that were had for one invoice, and which of them counts
+-- The files of one invoice, and the one that counts
 select file_sha256, file_size_bytes, file_source, came_from, first_had_at, times_had, version, shipments, billing_cost,
     currency_code, loaded_at, is_current
 from files
 where invoice_id::varchar = $invoice
 order by first_had_at, file_sha256
 
--- name: invoice-statements
+-- name: invoice-records
 -- Other records of one invoice in order of time: details of the service, records of billsync, decisions
 select recorded_at as at, 'the service' as who, 'details: ' || coalesce(invoice_status, 'no status that we know') as what,
     stated_total as detail
@@ -116,13 +116,13 @@ where ($since::varchar is null or received_at >= $since::timestamptz)
 order by received_at desc, event_id
 
 -- name: event
--- One event as the ledger knows it
+-- One event of the ledger
 select *
 from events
 where event_id = $event
 
 -- name: files-list
--- Every file that was had, for whichever invoice
+-- All files of all invoices
 select file_sha256, invoice_id, file_size_bytes, file_source, version, loaded_at, is_current
 from files
 order by invoice_id, first_had_at, file_sha256

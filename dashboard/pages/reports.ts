@@ -49,7 +49,7 @@ interface Named {
 
 /** Serves `/reports`, a page for each report, and its downloads in every format. */
 export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
-  const reports = await listReports();
+  const reports = listReports();
   for (const report of reports)
     context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
   app.get('/reports', (request, reply) => {
@@ -66,7 +66,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     return sendFramed(context, reply, page);
   });
   app.get<Named>('/reports/:name', async (request, reply) => {
-    const report = await findReport(request.params.name);
+    const report = findReport(request.params.name);
     const query = request.query as Query;
     // Its form names its origin, which the policy of the other pages would suppress.
     if (rowActionIn(context) !== null) reply.header('referrer-policy', 'same-origin');
@@ -184,7 +184,7 @@ async function download(
   context: PageContext,
   { name, query, reply }: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
-  const report = await findReport(name);
+  const report = findReport(name);
   const format = REPORT_FORMATS.find((each) => each === one(query, 'format'));
   if (!format) throw invalidFilter(`Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const whole = await resultOf(context, { report, query, parameters: parametersOf(report, query) });

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter, isReportError } from '../../reports/errors.ts';
-import { columnLabel, grouped, shownCell } from '../../reports/render/labels.ts';
+import { columnLabel, displayCell, grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -215,7 +215,7 @@ function valuesOf(
 function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
   return rows.map((row) =>
     columns.map((column) => ({
-      ...{ ...shownCell(row, column), align: column.align },
+      ...{ ...displayCell(row, column), align: column.align },
       kind: column.align === 'right' ? 'number' : column.type === 'date' ? 'day' : 'short',
       address: addressOf(column.name, row),
     })),
@@ -235,7 +235,7 @@ function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) 
     columns.map((column, index) => {
       const isSummed = column.name === 'billing_cost' || column.name === 'currency_code';
       const text = index === 0 ? `All ${grouped(String(total.shipments))} in ${total.currency_code}` : '';
-      return { ...(isSummed ? shownCell(total, column) : { text }), align: column.align };
+      return { ...(isSummed ? displayCell(total, column) : { text }), align: column.align };
     }),
   );
 }

@@ -6,7 +6,7 @@ import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
-import { shownCell } from '../../reports/render/labels.ts';
+import { displayCell } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -46,7 +46,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const compared = withQuery('', kept, { compare: 'previous', currency });
   const movers = await Promise.all(
     MOVERS.map(async (mover, at) => {
-      const report = await findReport(mover.report);
+      const report = findReport(mover.report);
       const [one, other] = [now.reports[at], then.reports[at]];
       if (one === undefined || other === undefined) throw new Error(`No result of ${mover.report}.`);
       const result = compareResults(report, { now: one, before: other, with: before });
@@ -138,8 +138,8 @@ function tileOf(
     .map((month) => Number(month[name] ?? 0));
   const max = Math.max(...line);
   return {
-    ...{ value: shownCell(row, column).text, exact: shownCell(row, column).exact },
-    before: former === undefined ? '' : shownCell(former, column).text,
+    ...{ value: displayCell(row, column).text, exact: displayCell(row, column).exact },
+    before: former === undefined ? '' : displayCell(former, column).text,
     change: change === null || incomplete === null ? change : `${change} (${incomplete})`,
     points: line
       .map(
@@ -172,7 +172,7 @@ function moversOf(
   const max = Math.max(...largest.map(({ difference }) => Math.abs(Number(difference))));
   const text = (row: ReportRow, name: string): string => {
     const column = kept.find((each) => each.name === name);
-    return column === undefined ? '' : shownCell(row, column).text;
+    return column === undefined ? '' : displayCell(row, column).text;
   };
   return {
     rows: largest.map((row) => ({

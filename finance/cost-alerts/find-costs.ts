@@ -74,7 +74,7 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
 
 /** The key columns of a report: its groups, else its text and date columns. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
-  const [drilldown] = (await findReport(report)).drilldowns;
+  const [drilldown] = findReport(report).drilldowns;
   const grouped = drilldown?.by.map(({ column }) => column) ?? [];
   const isKey = ({ name, type }: ReportColumn): boolean =>
     grouped.length > 0 ? grouped.includes(name) || name === 'partner_id' : type === 'text' || type === 'date';

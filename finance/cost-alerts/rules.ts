@@ -89,7 +89,7 @@ async function problemOf(rule: CostRule): Promise<string | null> {
   if (rule.trailing !== undefined && rule.period !== undefined)
     return 'trailing is of the last whole week, so a period cannot be given';
   try {
-    const report = await findReport(rule.report);
+    const report = findReport(rule.report);
     bindParameters(report, rule.parameters);
     checkFilters({ period: rule.period, level: rule.filters.level, by: rule.filters.by });
     return null;

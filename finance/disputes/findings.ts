@@ -85,7 +85,7 @@ async function claimedOf(
   const { claimed, keys }: Finding = FINDINGS[finding];
   const question = claimed === null ? questionNamed(finding) : null;
   const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
-  const ofReport = (await findReport(finding)).parameters.map(({ name }) => name);
+  const ofReport = findReport(finding).parameters.map(({ name }) => name);
   const rows = (
     await run(
       finding,

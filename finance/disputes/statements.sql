@@ -6,7 +6,7 @@
 -- params: $rows text: JSON, invoice_id and row_number of each
 -- means: all that a claim keeps of its line.
 -- order: invoice_id; row_number
--- cannot say: whether the line is wrong.
+-- limits: Whether the line is wrong is not known.
 select
     coalesce(s.invoice_level, 'unknown') as invoice_level,
     s.invoice_id,
@@ -34,7 +34,7 @@ order by s.invoice_id, s.row_number
 -- params: $rows text: JSON, tracking_number of each
 -- means: every charge of the numbers that a person named, wholly.
 -- order: currency; tracking_number; invoice_id; row_number
--- cannot say: whether a line is wrong.
+-- limits: Whether a line is wrong is not known.
 select s.tracking_number, s.currency_code, s.invoice_id, s.row_number, s.billing_cost as claimed
 from selected_shipments as s
 semi join (
@@ -54,7 +54,7 @@ order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 --   charges that remain and are the same charge the largest (of equal ones the first invoiced) is the right one, and the
 --   others are claimed, less the credits that cancelled nothing. What is claimed of a number is its money_at_risk.
 -- order: currency; claimed, highest first; invoice_id; row_number
--- cannot say: whether an adjustment is right.
+-- limits: Whether an adjustment is right is not known.
 with lines as (
     select
         s.*,
@@ -136,7 +136,7 @@ limit $limit
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
 -- order: currency; claimed, highest first; invoice_id; row_number
--- cannot say: whether the increase was agreed.
+-- limits: Whether the increase was agreed is not known.
 with cells as (
     select start, carrier, service_level, zone, rated, currency_code, median_at(billing_cost, up_to, n) as median
     from cell_prices(month_start(report_date), service_level, 'tenant_shipments')
@@ -186,7 +186,7 @@ limit $limit
 -- means: as "rate-variance" compares each line with the rate that fits it; what is claimed of a row is its
 --   overcharged_cost.
 -- order: currency; claimed, highest first; invoice_id; row_number
--- cannot say: which part of it is a surcharge.
+-- limits: The part that is a surcharge is not known.
 select
     s.carrier,
     s.service_level,
@@ -223,7 +223,7 @@ limit $limit
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
 -- order: currency; claimed, highest first; invoice_id; row_number
--- cannot say: why it was billed again at another price.
+-- limits: The reason for the other price is not known.
 with pairs as (
     select unnest(
         from_json($rows, '[{"invoice_id": "VARCHAR", "replacement_id": "VARCHAR", "currency_code": "VARCHAR"}]'),

@@ -29,12 +29,15 @@ export async function checkClaims(options: ClaimWatchOptions): Promise<void> {
     const { claims } = await openDisputes(options).list();
     const windows = await readClaimWindows(dataDir);
     report(alerts, {
-      ...{ key: 'claims-to-send', title: 'Claims have to be sent before the carrier’s deadline' },
+      ...{
+        key: 'claims-to-send',
+        title: 'Claims must be sent before the claim window of the carrier closes',
+      },
       claims: claims.filter((claim) => isDue(claim, windows)),
       when: ({ closes_on }) => `by ${closes_on}`,
     });
     report(alerts, {
-      ...{ key: 'claims-unanswered', title: 'Claims were sent and nothing was credited' },
+      ...{ key: 'claims-unanswered', title: 'Sent claims are not credited yet' },
       claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
       when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
     });

@@ -26,7 +26,7 @@ select
     k.partner_id,
     k.tenant_id,
     coalesce(l.label, k.tenant, k.partner_tenant_id, k.tenant_id) as tenant
-from known_tenants as k
+from tenants as k
 left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
 where matches_partner(k.partner_id)
 and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id))

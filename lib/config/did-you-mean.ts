@@ -1,11 +1,11 @@
 /** Finds the nearest known name for a misspelt setting, verb or report. */
 
 /** @returns the nearest candidate by edits (swaps of neighbours count once), or null when none is near. */
-export function didYouMean(word: string, candidates: Iterable<string>): string | null {
+export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
-  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

@@ -258,5 +258,5 @@ export function cellAdvice([first]: readonly CsvFinding[]): string | null {
   const isBlank = first.value !== '' && isNothing(first.value.replace(/\\[rnt]/g, ''));
   const seen = isBlank ? ' (blanks and line breaks alone are no value)' : '';
   const other = isRequired || rule === 'unit' ? '' : ', or nothing at all';
-  return `${header} must be ${kind}${other}${seen}: ask the service to correct the invoice; no BILLSYNC_CSV_TOLERATE accepts this`;
+  return `${header} must be ${kind}${other}${seen}: the service has to correct the invoice; no BILLSYNC_CSV_TOLERATE accepts this`;
 }

@@ -53,7 +53,7 @@ const HEADERS = CSV_EDITIONS.map((names) => ({
 }));
 const MAX_HEADER_BYTES = BOM.length + CSV_HEADERS.map((name) => `"${name}"`).join(',').length + 2;
 /** Bytes of a field that a finding may show. */
-const SHOWN_BYTES = 200;
+const FIELD_TEXT_BYTES = 200;
 
 const FIELD_START = 0;
 const UNQUOTED = 1;
@@ -135,7 +135,7 @@ export class CsvScanner {
     if (this.#head !== null) this.#pushHead(this.#head);
     if (this.#utf8.endsInsideCharacter()) this.#add('utf-8', { value: 'the file ends inside a character' });
     if (this.#state === AFTER_CR) this.#add('bare-cr', { value: '\r' });
-    if (this.#state === QUOTED) this.#add('open-quote', { line: this.#quoteLine, value: this.#shown() });
+    if (this.#state === QUOTED) this.#add('open-quote', { line: this.#quoteLine, value: this.#fieldText() });
     if (this.#offset > this.#recordOffset) this.#endRecord(this.#offset, 0);
     if (this.#records === 0 && this.#headerIsRight && !this.#headerGoesOn) {
       this.#add('no-rows', {
@@ -187,7 +187,7 @@ export class CsvScanner {
       this.#scan(chunk, scanned, offset);
       this.#addOnce(
         'utf-8',
-        () => `${inHex(bytes)} after "${this.#shown(chunk, offset).replace(/\uFFFD+$/, '')}"`,
+        () => `${inHex(bytes)} after "${this.#fieldText(chunk, offset).replace(/\uFFFD+$/, '')}"`,
       );
       scanned = offset;
     }
@@ -311,8 +311,8 @@ export class CsvScanner {
   #carryField(chunk: Uint8Array): void {
     const begun = chunk.subarray(Math.max(0, this.#fieldStart), chunk.length);
     const before = this.#fieldStart === -1 ? this.#carried : Buffer.alloc(0);
-    if (before.length < SHOWN_BYTES) {
-      this.#carried = Buffer.concat([before, begun.subarray(0, SHOWN_BYTES - before.length)]);
+    if (before.length < FIELD_TEXT_BYTES) {
+      this.#carried = Buffer.concat([before, begun.subarray(0, FIELD_TEXT_BYTES - before.length)]);
     } else {
       this.#carried = before;
     }
@@ -320,15 +320,15 @@ export class CsvScanner {
   }
 
   /** The current field up to `end`, as text. */
-  #shown(chunk?: Uint8Array, end = 0): string {
+  #fieldText(chunk?: Uint8Array, end = 0): string {
     const here = chunk?.subarray(Math.max(0, this.#fieldStart), end) ?? Buffer.alloc(0);
     const bytes =
-      this.#fieldStart === -1 ? Buffer.concat([this.#carried, here.subarray(0, SHOWN_BYTES)]) : here;
-    return Buffer.from(bytes.subarray(0, SHOWN_BYTES)).toString('utf8');
+      this.#fieldStart === -1 ? Buffer.concat([this.#carried, here.subarray(0, FIELD_TEXT_BYTES)]) : here;
+    return Buffer.from(bytes.subarray(0, FIELD_TEXT_BYTES)).toString('utf8');
   }
 
   #addAt(rule: ScanRule, chunk: Uint8Array, at: number): void {
-    this.#addOnce(rule, () => this.#shown(chunk, at + 1));
+    this.#addOnce(rule, () => this.#fieldText(chunk, at + 1));
   }
 
   /** Reports a rule once per cell. */

@@ -1,4 +1,4 @@
-/** Recognizes files that are given in place of a CSV by their first bytes, so that their bytes need not be shown. */
+/** Recognizes files that are given in place of a CSV by their first bytes, so that their bytes need not be printed. */
 
 export interface FileFormat {
   /** As it follows "is", e.g. `a gzip file`. */

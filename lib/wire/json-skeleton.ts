@@ -129,7 +129,7 @@ export class JsonSkeleton {
     this.#open.push(container);
   }
 
-  /** The fields of an object that stood under the same key before: both are read as one, field by field. */
+  /** The fields of an earlier object under the same key: both are read as one, field by field. */
   #fieldsBefore(parent: Container | undefined): Fields | null {
     if (parent?.kind !== 'object' || parent.fields === null || parent.key === null) return null;
     const before = parent.fields[parent.key];

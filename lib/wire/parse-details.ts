@@ -70,13 +70,6 @@ export class DetailsReader {
   }
 }
 
-/** The same of an answer that is at hand as a whole. @throws MalformedAnswerError */
-export function parseDetails(body: Uint8Array, options: DetailsOptions): InvoiceDetails {
-  const reader = new DetailsReader(options);
-  reader.push(body);
-  return reader.end();
-}
-
 function asAnswer<T>(read: () => T): T {
   try {
     return read();

@@ -22,7 +22,7 @@ export function beginningOf(text: string, length: number): string {
 
 const REPLACEMENT = '\ufffd';
 
-/** Invisible characters, and those that change how other text is shown. */
+/** Invisible characters, and those that change how other text is displayed. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Cs}\p{Noncharacter_Code_Point}\u2800\u3164]/gu;
 /** Joiners are part of how some scripts and emoji are written; these three scripts have no use for them. */
 const JOINED =
@@ -41,14 +41,14 @@ export function visible(text: string): string {
 
 /** `visible` with at most `limit` characters, line breaks as escapes: for a value in a message. */
 export function printable(text: string, limit = 200): string {
-  let shown = '';
+  let printed = '';
   // An escape is never cut in two, and what is far beyond the limit is not looked at.
   for (const character of text.slice(0, limit + 1)) {
     const next = BREAKS[character] ?? visible(character);
-    if (shown.length + next.length > limit) return `${beginningOf(shown, limit - 1)}…`;
-    shown += next;
+    if (printed.length + next.length > limit) return `${beginningOf(printed, limit - 1)}…`;
+    printed += next;
   }
-  return shown;
+  return printed;
 }
 
 const BREAKS: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
@@ -65,7 +65,7 @@ function escaped(character: string): string {
 }
 
 /**
- * Code points from and to: white space, control characters, what Unicode tells every font to leave out
+ * Code points from and to: white space, control characters, what Unicode excludes from every font
  * (Default_Ignorable_Code_Point), and the blanks that count as letters or symbols (Hangul fillers, Braille without dots).
  * `is_something` of warehouse/sql/csv-session.sql lists the same; a test holds them against each other.
  */
@@ -125,7 +125,7 @@ export function withoutUrlQueries(text: string): string {
 }
 
 /**
- * A parsed JSON value in which no URL keeps its query, in whatever field it stands: the specification names one
+ * A parsed JSON value in which no URL keeps its query, in whatever field it is: the specification names one
  * (`presignedUrl`), the next version of the service may name another.
  */
 export function withoutUrlQueriesInside(json: unknown, key = ''): unknown {

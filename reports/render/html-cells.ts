@@ -1,7 +1,7 @@
 /** Cells of tables on pages, as HTML; every value in them is escaped. */
 
 import type { ReportCell } from '../cells.ts';
-import { shownCell } from './labels.ts';
+import { displayCell } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 
 /** HTML of an amount and its currency, with the exact digits as its title. */
@@ -15,7 +15,7 @@ export function money(cell: ReportCell | undefined, currency?: ReportCell): stri
     align: 'right',
     isDetail: false,
   } as const;
-  const { text, exact, isNegative } = shownCell({ cell, currency_code: currency ?? null }, column);
+  const { text, exact, isNegative } = displayCell({ cell, currency_code: currency ?? null }, column);
   const shown = escapeHtml(`${text} ${currency ?? ''}`.trim());
   if (exact === null && !isNegative) return shown;
   return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${shown}</span>`;

@@ -7,7 +7,7 @@ import type { ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
 import { chartFigure, drawCharts } from './charts.ts';
-import { columnLabel, grouped, headerProse, headLines, instantLabel, sentence, shownCell } from './labels.ts';
+import { columnLabel, displayCell, grouped, headLines, instantLabel } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
 
@@ -73,7 +73,6 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
       !(name === 'currency_code' && currency !== null) &&
       !(name === 'partner_id' && isOfOnePartner),
   );
-  const names = result.columns.map(({ name }) => name);
   const sums = sumsOf(result);
   const { leadTo = () => null } = options;
   const charts = await drawCharts(result, {
@@ -86,8 +85,8 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     between: options.between ?? '',
     provenance: provenanceOf(result),
     currency,
-    prose: [result.means, `Rows are in order of: ${result.order}.`, result.cannotSay].map((text) =>
-      sentence(headerProse(text, names, (name) => `<code>${escapeHtml(name)}</code>`, escapeHtml)),
+    prose: [result.means, `Rows are in order of: ${result.order}.`, result.limits].map((text) =>
+      escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>'),
     ),
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
@@ -100,7 +99,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     })),
     sums: sums.map((sum) =>
       columns.map((column, index) => ({
-        ...(index === 0 ? { text: `Sum in ${sum.currency_code}`, exact: null } : shownCell(sum, column)),
+        ...(index === 0 ? { text: `Sum in ${sum.currency_code}`, exact: null } : displayCell(sum, column)),
         kind: number(column.align),
       })),
     ),
@@ -108,8 +107,8 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     rows: result.rows.slice(page?.from, page?.to).map((row) => ({
       key: options.choose?.keyOf(row) ?? null,
       cells: columns.map((column) => ({
-        ...shownCell(row, column),
-        kind: kindOf(shownCell(row, column).text, column.align),
+        ...displayCell(row, column),
+        kind: kindOf(displayCell(row, column).text, column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
     })),

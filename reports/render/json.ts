@@ -15,7 +15,7 @@ export function aboutResult({ head, columns, ...result }: Omit<ReportResult, 'ro
     grain: result.grain,
     means: result.means,
     order: result.order,
-    cannot_say: result.cannotSay,
+    limits: result.limits,
     example: result.example?.text ?? null,
     filters: {
       from: filters.from,

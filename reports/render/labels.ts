@@ -8,18 +8,11 @@ import type { ReportHead, ReportResult } from '../report-result.ts';
 /** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days have their unit: "Share of shipments (%)". */
 export function columnLabel(column: ReportColumn): string {
   if (column.label !== undefined) return visible(column.label);
-  const words = column.name.replaceAll('_', ' ');
-  const label = words.charAt(0).toUpperCase() + words.slice(1);
-  const unit = column.unit;
-  const isSaid = unit === '%' && words.includes('percent');
-  if (
-    unit === null ||
-    isSaid ||
-    unit.startsWith('money') ||
-    new RegExp(`\\b${escapeRegExp(unit)}\\b`).test(words)
-  )
-    return label;
-  return `${label} (${unit})`;
+  const { unit } = column;
+  const name = column.name.replaceAll('_', ' ');
+  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  const isInName = unit === '%' ? name.includes('percent') : name.split(' ').includes(unit ?? '');
+  return unit === null || unit.startsWith('money') || isInName ? label : `${label} (${unit})`;
 }
 
 /** Digits are grouped by commas, 1,234,567.8900; nothing is rounded. */
@@ -85,49 +78,16 @@ export function grouped(digits: string): string {
   return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');
 }
 
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/%]/g, '\\$&');
-}
-
-/** How a table of a screen writes its cells; no digit but trailing zeros is left out, and a column keeps to one number of them. */
-export function cellLabels({
-  columns,
-  rows,
-}: Pick<ReportResult, 'columns' | 'rows'>): (row: ReportRow, column: ReportColumn) => string {
-  const digits = new Map<string, number>();
-  for (const column of columns.filter(({ unit, type }) => unit === 'money' && type === 'decimal')) {
-    for (const row of rows) {
-      const currency = String(row.currency_code ?? '');
-      const place = `${column.name} ${currency}`;
-      const most = Math.max(digits.get(place) ?? digitsOf(currency), needed(row[column.name]));
-      digits.set(place, most > digitsOf(currency) ? column.scale : most);
-    }
-  }
-  return (row, column) => {
-    const label = cellLabel(row[column.name] ?? null, column);
-    const kept = digits.get(`${column.name} ${row.currency_code ?? ''}`);
-    if (kept === undefined || !label.includes('.')) return label;
-    const [whole = '', fraction = ''] = label.split('.');
-    return kept === 0 ? whole : `${whole}.${fraction.slice(0, kept)}`;
-  };
-}
-
-function needed(cell: unknown): number {
-  return cell === null || cell === undefined
-    ? 0
-    : (String(cell).split('.')[1] ?? '').replace(/0+$/, '').length;
-}
-
-const known = new Map<string, number>();
+const digitsByCurrency = new Map<string, number>();
 
 /** Decimals of an ISO 4217 currency; 2 when unknown. */
 export function digitsOf(currency: string): number {
-  const found = known.get(currency);
+  const found = digitsByCurrency.get(currency);
   if (found !== undefined) return found;
   const digits = /^[A-Z]{3}$/.test(currency)
     ? new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits
     : undefined;
-  known.set(currency, digits ?? 2);
+  digitsByCurrency.set(currency, digits ?? 2);
   return digits ?? 2;
 }
 
@@ -136,10 +96,10 @@ export function fileNameOf(result: Pick<ReportResult, 'name' | 'head'>, extensio
   return `${[result.name, ...periodOf(result)].join('_')}.${extension}`;
 }
 
-/** Excel takes no longer name of a sheet. */
+/** Excel's limit. */
 const MAX_SHEET_NAME_LENGTH = 31;
 
-/** `carriers 2026-10-01 2026-10-31`; without the days where they have no room. */
+/** `carriers 2026-10-01 2026-10-31`; without the days when the name would be too long. */
 export function sheetNameOf(result: Pick<ReportResult, 'name' | 'head'>): string {
   const whole = [result.name, ...periodOf(result)].join(' ');
   return whole.length > MAX_SHEET_NAME_LENGTH ? result.name.slice(0, MAX_SHEET_NAME_LENGTH) : whole;
@@ -152,43 +112,13 @@ function periodOf({ head }: Pick<ReportResult, 'head'>): readonly string[] {
   return to === null ? [] : [`until-${to}`];
 }
 
-/**
- * Always a name: `cost_per_lb`, `$weeks`, `--fx FILE`, `--by invoice-date`, `grain=week`, and a
- * word in lower case that begins a sentence.
- */
-const ALWAYS = String.raw`\$?\b[a-z]+(?:_[a-z0-9]+)+\b|\$[a-z]+\b|--[a-z]+(?:-[a-z]+)*(?: FILE\b| [a-z]+-[a-z]+\b)?|\b[a-z]+=[a-z]+\b|(?<=\. )[a-z]+\b`;
-
-/**
- * @param columns of the report; a plain word is a name where it begins a clause that defines it
- * @param mark the form of a name
- * @param plain the form of the text between names
- */
-export function headerProse(
-  text: string,
-  columns: readonly string[],
-  mark: (name: string) => string,
-  plain: (words: string) => string = (words) => words,
-): string {
-  const words = columns.filter((column) => /^[a-z]+$/.test(column)).join('|');
-  const says = 'is|counts?|sums|shows|says|names|the|those|that of|what|less|and [a-z]+_';
-  const word = String.raw`(?<=^|[.;:,)] |\band )(?:${words})(?= (?:${says})\b)|(?<=\bless )(?:${words})\b`;
-  const names = new RegExp(words === '' ? ALWAYS : `${ALWAYS}|${word}`, 'g');
-  let shown = '';
-  let from = 0;
-  for (const { 0: name, index } of text.matchAll(names)) {
-    shown += plain(text.slice(from, index)) + mark(name);
-    from = index + name.length;
-  }
-  return shown + plain(text.slice(from));
-}
-
-/** The text of a header begins in lower case, after its key; as a sentence it begins with a capital, or with a marked name. */
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** `3 invoices`. */
+export function plural(count: number, noun: string): string {
+  return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The text of a cell in a table of a page. */
-export interface ShownCell {
+export interface DisplayCell {
   readonly text: string;
   /** The whole value, where `text` is rounded; else null. */
   readonly exact: string | null;
@@ -196,7 +126,7 @@ export interface ShownCell {
 }
 
 /** Amounts with the decimals of their currency, other decimals with two, percentages with their sign; exact digits apart. */
-export function shownCell(row: ReportRow, column: ReportColumn): ShownCell {
+export function displayCell(row: ReportRow, column: ReportColumn): DisplayCell {
   const cell = row[column.name] ?? null;
   const exact = cellLabel(cell, column);
   if (cell === null || column.type !== 'decimal')
@@ -204,10 +134,10 @@ export function shownCell(row: ReportRow, column: ReportColumn): ShownCell {
   const isMoney = column.unit?.startsWith('money') ?? false;
   const digits = isMoney ? digitsOf(String(row.currency_code ?? '')) : Math.min(2, column.scale);
   const rounded = grouped(roundedTo(String(cell), digits));
-  const text = column.unit === '%' ? `${rounded} %` : rounded;
+  const isRounded = /[1-9]/.test((String(cell).split('.')[1] ?? '').slice(digits));
   return {
-    text,
-    exact: isSame(String(cell), digits) ? null : exact,
+    text: column.unit === '%' ? `${rounded} %` : rounded,
+    exact: isRounded ? exact : null,
     isNegative: isBelowZero(cell),
   };
 }
@@ -216,15 +146,11 @@ function isBelowZero(cell: unknown): boolean {
   return (typeof cell === 'string' || typeof cell === 'number') && /^-\d*\.?\d*[1-9]/.test(String(cell));
 }
 
-function isSame(text: string, digits: number): boolean {
-  return /^0*$/.test((text.split('.')[1] ?? '').slice(digits));
-}
-
-/** Decimal text with so many digits after the point, half away from zero. */
+/** Decimal text with this number of digits after the point, rounded half away from zero. */
 export function roundedTo(text: string, digits: number): string {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const kept = BigInt(`${whole}${fraction.slice(0, digits).padEnd(digits, '0')}`);
   const all = String(kept + (Number(fraction[digits] ?? '0') >= 5 ? 1n : 0n)).padStart(digits + 1, '0');
-  const shown = digits === 0 ? all : `${all.slice(0, -digits)}.${all.slice(-digits)}`;
-  return text.startsWith('-') && /[1-9]/.test(shown) ? `-${shown}` : shown;
+  const rounded = digits === 0 ? all : `${all.slice(0, -digits)}.${all.slice(-digits)}`;
+  return text.startsWith('-') && /[1-9]/.test(rounded) ? `-${rounded}` : rounded;
 }

@@ -4,7 +4,7 @@ import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts'
 import type { ReportDefinition } from '../catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { invalidFilter } from '../errors.ts';
-import { nearestNames } from '../nearest-names.ts';
+import { didYouMean } from '../nearest-names.ts';
 import type { ReportResult } from '../report-result.ts';
 
 /**
@@ -16,9 +16,8 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   const column = result.columns.find((each) => each.name === name);
   if (column === undefined) {
     const names = result.columns.map((each) => each.name);
-    const near = nearestNames(name, names);
-    const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : `take ${names.join(', ')}.`;
-    throw invalidFilter(`There is no column "${name}" to sort by: ${hint}`);
+    const hint = didYouMean(name, names) || ` Use ${names.join(', ')}.`;
+    throw invalidFilter(`There is no column "${name}" to sort by.${hint}`);
   }
   const sign = sort.startsWith('-') ? -1 : 1;
   const order = (one: ReportRow, other: ReportRow): number => {

@@ -62,8 +62,8 @@ function aboutReport(result: StreamedResult): [string, string][] {
     ['Report', result.title],
     ['One row per', result.grain],
     ...headLines(result.head),
-    ['Means', result.means],
-    ['Cannot say', result.cannotSay],
+    ['Meaning', result.means.replaceAll('`', '')],
+    ['Limits', result.limits.replaceAll('`', '')],
     ...result.head.notes.map((note): [string, string] => ['Note', note]),
   ];
 }

@@ -22,8 +22,7 @@ left join (select partner_id, invoice_level as level, count(*) as all_shipments 
 order by level
 
 -- name: head
--- The head of a result by level: what passes the filters, in which unit it was weighed, and how much is proved. Every report
--- waits for this, so the rows are read once (see weighed).
+-- The counts of the head by level: shipments that pass the filters, by unit of weight, and those that are proved.
 with counted as (
     select
         invoice_id,
@@ -49,3 +48,52 @@ select
 from counted as c
 join invoice_state as i on i.invoice_id = c.invoice_id
 group by all
+
+-- name: invoices-left-out
+-- The number of invoices that pass the filters and are of another level than the reported one.
+select count(*) as invoices
+from filtered_invoices
+where not matches_level(invoice_level)
+
+-- name: not-counted
+-- Invoices of a period that are announced and in no total: the first three by number, each with their number and the last day
+-- that is billed. By ship date the period is that of the invoice's header; an invoice without dates may be of any period.
+with dated as (
+    select
+        *,
+        report_date_of(coalesce(invoice_start_date, invoice_date), invoice_date) as first_day,
+        report_date_of(coalesce(invoice_end_date, invoice_date), invoice_date) as last_day,
+        -- As known at an instant, an invoice that was loaded later waits.
+        load_id is not null
+        and coalesce(first_loaded_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
+            as is_loaded
+    from known_invoices
+    where voided_at is null
+    and state <> 'voided'
+    and coalesce(first_seen_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
+),
+billed as (
+    select max(report_date_of(greatest(last_ship_date, invoice_end_date), invoice_date)) as billed_to
+    from dated
+    where is_loaded
+),
+missing as (
+    select
+        coalesce(invoice_number, cast(invoice_id as varchar)) as number,
+        coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
+        if(load_id is null, state, 'finalized') as state,
+        count(*) over () as found
+    from dated
+    where not is_loaded
+    and matches_level(invoice_level)
+    and matches_tenant(tenant_id, coalesce(tenant, partner_tenant_id))
+    and (currency_code is null or matches_currency(currency_code))
+    and ($from is null or last_day is null or last_day >= cast($from as date))
+    and ($to is null or first_day is null or first_day <= cast($to as date))
+    order by number
+    limit 3
+)
+select b.billed_to, m.number, m.tenant, m.state, coalesce(m.found, 0) as found
+from billed as b
+left join missing as m on true
+order by m.number

@@ -1,9 +1,9 @@
--- name: known-shipments
+-- name: shipments-as-published
 -- The shipments of finalized, not voided invoices as they are known now, of the selected partners.
 create or replace temp view known_shipments as
 select * from shipments where matches_partner(partner_id)
 
--- name: base-as-known-on
+-- name: shipments-as-known-on
 -- The same as known at an instant, without later versions and voids.
 create or replace temp view known_shipments as
 select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where matches_partner(partner_id)
@@ -20,82 +20,44 @@ select s.* replace (coalesce(n.label, s.tenant) as tenant)
 from known_shipments as s
 left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
 
--- name: filtered-shipments
--- The shipments that pass every filter but the level.
-create or replace temp view filtered_shipments as
-select
-    s.*,
-    coalesce(s.invoice_level, 'unknown') as level,
-    case when getvariable('date_basis') = 'invoice-date' then s.invoice_generation_date else s.ship_date end
-        as report_date,
-    normal_zone(s.carrier_zone) as zone
-from base_shipments as s
-where passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
-
--- name: loaded-shipments
--- The lines of the reported level that are loaded, whatever the filters: a line that is examined (`is_examined`, it passes
--- them) is compared with these. Of one level, because a partner-level invoice sums the shipments of all tenants and adding
--- both would count twice (spec 2.9). An unknown level counts with the tenants.
--- `rated` is the weight as its carrier rates it: in whole pounds, unless a file of --weights says otherwise.
-create or replace temp view loaded_shipments as
+-- name: described-shipments
+-- The shipments of the selected partners with what reports derive from each; `is_examined` when it passes every filter but the level.
+create or replace temp view described_shipments as
 select
     *,
     coalesce(invoice_level, 'unknown') as level,
-    case when getvariable('date_basis') = 'invoice-date' then invoice_generation_date else ship_date end as report_date,
+    report_date_of(ship_date, invoice_generation_date) as report_date,
     normal_zone(carrier_zone) as zone,
-    passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as is_examined,
-    rated_lb(billable_weight, billable_weight_unit) as rated
+    passes_filters(tenant_id, tenant, carrier, carrier_zone, currency_code, ship_date, invoice_generation_date) as is_examined
 from base_shipments
-where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
+
+-- name: filtered-shipments
+-- The shipments that pass every filter but the level.
+create or replace temp view filtered_shipments as
+select * from described_shipments where is_examined
+
+-- name: loaded-shipments
+-- All shipments of the reported level, whatever the filters. Reports compare examined lines with these. Levels are never mixed:
+-- a partner-level invoice sums the shipments of all tenants, and adding both would count twice (spec 2.9).
+-- `rated` is the weight as its carrier rates it: in whole pounds, unless a file of --weights sets other steps.
+create or replace temp view loaded_shipments as
+select *, rated_lb(billable_weight, billable_weight_unit) as rated
+from described_shipments
+where matches_level(level)
 
 -- name: loaded-shipments-rated
 -- The same with weights rated by the file of --weights.
 create or replace temp view loaded_shipments as
-select
-    s.*,
-    coalesce(s.invoice_level, 'unknown') as level,
-    case when getvariable('date_basis') = 'invoice-date' then s.invoice_generation_date else s.ship_date end as report_date,
-    normal_zone(s.carrier_zone) as zone,
-    passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
-        as is_examined,
-    w.rated
-from base_shipments as s
+select s.*, w.rated
+from described_shipments as s
 left join rated_weights as w
     on w.carrier = s.carrier and w.billable_weight = s.billable_weight and w.billable_weight_unit = s.billable_weight_unit
-where list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
+where matches_level(s.level)
 
 -- name: selected-shipments
 -- The shipments a report counts: those that pass the filters, of one level.
 create or replace temp view selected_shipments as
 select * from loaded_shipments where is_examined
-
--- name: undated-shipments
--- The shipments that pass every filter but the dates, with `is_examined`: reports that compare with earlier months read them.
-create or replace temp view undated_shipments as
-select * from loaded_shipments
-where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currency_code)
-
--- name: tenant-shipments
--- All charges of the selected tenants, whatever the other filters: tenants may have prices of their own, so that
--- a price is followed through these.
-create or replace temp view tenant_shipments as
-select * from loaded_shipments where matches_tenant(tenant_id, tenant)
-
--- name: voided-shipments
--- The rows of voided invoices, which no total sees, for the reports that ask what became of them: as of an instant those
--- that were void then, whether or not a person undid it since.
-create or replace temp view voided_shipments as
-select s.* replace (coalesce(n.label, s.tenant) as tenant), coalesce(s.invoice_level, 'unknown') as level
-from (
-    select * exclude (version, load_id, is_current) from shipment_versions
-    where is_current and voided_at is not null and getvariable('as_known_on') is null
-    union all by name
-    select * from voided_shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz))
-) as s
-left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
-where matches_partner(s.partner_id)
-and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_code, s.ship_date, s.invoice_generation_date)
-and list_contains(cast(getvariable('levels') as varchar[]), coalesce(s.invoice_level, 'unknown'))
 
 -- name: weighed
 -- The number of rows that pass the filters, by invoice and unit of weight.
@@ -108,106 +70,84 @@ select
 from filtered_shipments
 group by all
 
--- name: repeated-lines
--- The lines whose carrier and tracking number may be on another line too. They are few, so packages (distinct tracking
--- numbers of a carrier) are cheap to count exactly: the lines of a group less those that repeat a number within it. They are
--- found by hash; a collision adds a line but changes no count. Kept as long as the filters are.
-create temp table if not exists repeated_lines as
-with
-sorted as (
-    select mark, lag(mark) over (order by mark) as mark_before
-    from (select mark_of(tracking_number) as mark from selected_shipments)
-),
-repeated as (
-    select distinct mark from sorted where mark = mark_before
-)
-select
-    s.carrier, s.tracking_number, s.tenant, s.tenant_id, s.origin, s.carrier_zone, s.zone, s.service_level,
-    s.currency_code, s.report_date, s.billable_weight, s.billable_weight_unit,
-    lb_of(s.billable_weight, s.billable_weight_unit) as lb
-from selected_shipments as s
-semi join repeated as r on r.mark = mark_of(s.tracking_number)
+-- name: known-invoices
+-- All invoices of the selected partners, whatever their state, with the names that the reports give to tenants.
+-- An invoice that has no rows yet takes the name under which the same tenant was billed before.
+create or replace temp view known_invoices as
+select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
+from invoices as i
+left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
+left join tenant_labels as l on l.tenant_key = tenant_key(i.tenant_id, i.tenant)
+where matches_partner(i.partner_id)
 
--- name: repeats-by
--- How many lines of a group repeat a carrier's tracking number that the group already has: its lines less these are its
--- packages. Groups without any are not here. A report names up to four columns by which it groups; the currency is always one.
-create or replace temp macro repeats_by(a, b, c, d) as table
-    select a as a, b as b, c as c, d as d, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
-    from repeated_lines
+-- name: no-rated-weights
+-- Without --weights every carrier rates in whole pounds, so no weight is looked up.
+create or replace temp table rated_weights (
+    carrier varchar, billable_weight decimal(18, 4), billable_weight_unit varchar, rated bigint
+)
+
+-- name: rated-weights
+-- The rated weight of each billed weight and carrier, by the steps of --weights. Units are 10^-14 lb
+-- (exact_weight).
+create or replace temp table rated_weights as
+with bands as (
+    select
+        lower(coalesce(carrier, '')) as carrier,
+        unit,
+        ten_thousandths(step) as step,
+        size_of_unit(unit) as unit_size,
+        exact_weight(up_to, unit) as up_to
+    from weights
+    union all
+    -- Other carriers rate in whole pounds.
+    select '', 'lb', 10000, 10000000000, null where not exists (select 1 from weights where carrier is null)
+),
+carriers as (
+    select c.carrier, coalesce(b.carrier, '') as band_carrier
+    from (select distinct carrier from loaded_shipments) as c
+    left join (select distinct carrier from bands) as b on b.carrier = lower(c.carrier)
+),
+billed as (
+    select
+        billable_weight,
+        billable_weight_unit,
+        exact_weight(billable_weight, billable_weight_unit) as exact
+    from (select distinct billable_weight, billable_weight_unit from loaded_shipments where billable_weight is not null)
+),
+banded as (
+    select
+        c.carrier,
+        w.billable_weight,
+        w.billable_weight_unit,
+        any_value(w.exact) as exact,
+        arg_min(
+            {step: b.step, unit_size: b.unit_size, unit: b.unit},
+            {is_open: b.up_to is null, up_to: coalesce(b.up_to, 0)}
+        ) as band
+    from carriers as c
+    cross join billed as w
+    join bands as b on b.carrier = c.band_carrier and (b.up_to is null or w.exact <= b.up_to)
     group by all
-    having count(*) > count(distinct (carrier, tracking_number))
-
--- name: line-faults
--- The faults of each line as a number, with a bit for each of fault_names().
-create or replace temp view line_faults as
-with
--- Spellings are computed once for each origin. "2139" has lost a zero when "02139" is an origin as well.
-known as materialized (
-    select distinct origin from selected_shipments where origin is not null
 ),
-origins as (
-    select *
-    from (
-        select
-            o.origin,
-            origin_of(o.origin) as spelling,
-            regexp_full_match(o.origin, '[0-9]{3,4}') and a.origin is not null as is_short
-        from known as o
-        left join known as a on a.origin = lpad(o.origin, 5, '0')
-    )
-    where is_short or spelling <> origin
-),
--- Only lines of these invoices can be outside the billing period or in another currency than the header's, since a load
--- records its first and last ship date and its currencies.
-unlike as (
-    select invoice_id, invoice_start_date, invoice_end_date, stated_currency_code
-    from invoices
-    where getvariable('as_known_on') is not null
-    or coalesce(first_ship_date < invoice_start_date or last_ship_date > invoice_end_date, true)
-    or currencies is distinct from stated_currency_code
+stepped as (
+    select
+        *,
+        (band).step * (band).unit_size as step_size,
+        case when exact > 0 then (exact + step_size - 1) // step_size else -(-exact // step_size) end as steps
+    from banded
 )
--- A comparison with an empty cell is not a fault.
 select
-    s.invoice_id,
-    s.currency_code,
-    s.invoice_number,
-    s.row_number,
-    s.tracking_number,
-    s.billing_cost,
-    if(s.origin is null, 1, 0)
-    + if(s.billable_weight is null, 2, 0)
-    + if(s.billable_weight = 0, 4, 0)
-    + if(s.billable_weight is not null and s.billable_weight_unit is null, 8, 0)
-    + if(s.carrier_zone is null, 16, 0)
-    + if(s.carrier_zone <> s.zone, 32, 0)
-    + if(s.carrier_invoice_date is null, 64, 0)
-    + if(s.service_level is null, 128, 0)
-    + if(s.billing_cost = 0, 256, 0)
-    + if(s.billing_cost < 0, 512, 0)
-    + if(s.ship_date > s.invoice_generation_date, 1024, 0)
-    + if(s.carrier_invoice_date < s.ship_date, 2048, 0)
-    + if(s.carrier_invoice_date > s.invoice_generation_date, 4096, 0)
-    + if(s.ship_date < i.invoice_start_date or s.ship_date > i.invoice_end_date, 8192, 0)
-    + if(s.currency_code <> i.stated_currency_code, 16384, 0)
-    + if(
-        contains(s.tracking_number, '+')
-        and regexp_full_match(s.tracking_number, '[0-9](\.[0-9]+)?[eE]\+[0-9]+'),
-        32768,
-        0
-    )
-    + if(
-        (contains(s.tracking_number, ' ') and s.tracking_number <> trim(s.tracking_number, ' '))
-        or starts_with(s.carrier, ' ') or ends_with(s.carrier, ' ') or starts_with(s.tenant, ' ') or ends_with(s.tenant, ' '),
-        65536,
-        0
-    )
-    + if(o.is_short, 131072, 0)
-    + if(o.spelling <> s.origin, 262144, 0) as faults
-from selected_shipments as s
-left join unlike as i on i.invoice_id = s.invoice_id
-left join origins as o on o.origin = s.origin
+    carrier,
+    billable_weight,
+    billable_weight_unit,
+    {
+        exact: steps * step_size,
+        lb: as_amount(rounded_quotient(steps * step_size, 10000000000)),
+        weight: as_amount(steps * (band).step),
+        unit: (band).unit
+    } as rated
+from stepped
 
--- name: faulty-lines
--- The lines with a fault. Kept as long as the filters are.
-create temp table if not exists faulty_lines as
-select invoice_id, row_number, faults from line_faults where faults <> 0
+-- name: rated-as
+-- A rated weight already contains its pounds, weight and unit.
+create or replace temp macro rated_as(rated) as rated

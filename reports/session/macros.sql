@@ -166,6 +166,18 @@ create or replace temp macro matches_partner(partner_id) as
 create or replace temp macro matches_currency(currency) as
     (getvariable('currencies') is null or list_contains(cast(getvariable('currencies') as varchar[]), currency));
 
+-- An unknown level counts as tenant level.
+create or replace temp macro matches_level(level) as
+    list_contains(cast(getvariable('levels') as varchar[]), coalesce(level, 'unknown'));
+
+-- The date that the period filter selects by.
+create or replace temp macro report_date_of(ship_date, invoice_date) as
+    case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end;
+create or replace temp macro is_from(day) as
+    (getvariable('date_from') is null or day >= cast(getvariable('date_from') as date));
+create or replace temp macro is_until(day) as
+    (getvariable('date_to') is null or day <= cast(getvariable('date_to') as date));
+
 -- The filter has carriers as our lines write them, a person's file in any case.
 create or replace temp macro matches_carrier_in_file(carrier) as
     (
@@ -181,23 +193,12 @@ create or replace temp macro passes_filters_but_dates(tenant_id, tenant, carrier
         getvariable('zones') is null
         or list_contains(cast(getvariable('zones') as varchar[]), coalesce(zone, ''))
     )
-    and (
-        getvariable('currencies') is null
-        or list_contains(cast(getvariable('currencies') as varchar[]), currency)
-    );
+    and matches_currency(currency);
 
 -- Whether a shipment passes every filter but the level.
 create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, currency, ship_date, invoice_date) as
-    (
-        getvariable('date_from') is null
-        or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
-        >= cast(getvariable('date_from') as date)
-    )
-    and (
-        getvariable('date_to') is null
-        or case when getvariable('date_basis') = 'invoice-date' then invoice_date else ship_date end
-        <= cast(getvariable('date_to') as date)
-    )
+    is_from(report_date_of(ship_date, invoice_date))
+    and is_until(report_date_of(ship_date, invoice_date))
     and passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency);
 
 -- The first day of a date's month, ten times as fast as date_trunc.
@@ -230,6 +231,12 @@ create or replace temp macro period_start(day, grain) as
 create or replace temp macro period_of(start, grain) as
     case when grain = 'week' then strftime(start, '%G-W%V') else month_of(start) end;
 
+-- The month or week before a period, and the one a year before.
+create or replace temp macro period_before(start, grain) as
+    case when grain = 'week' then start - interval 7 day else start - interval 1 month end;
+create or replace temp macro year_before(start, grain) as
+    case when grain = 'week' then start - interval 364 day else start - interval 1 year end;
+
 -- A rated weight in pounds, and in the unit of its carrier. Whole pounds are pounds.
 create or replace temp macro rated_as(rated) as {
     lb: rated, weight: cast(rated as decimal(24, 4)), unit: if(rated is null, null, 'lb')
@@ -260,8 +267,8 @@ create or replace temp macro break_name(up_to) as
 -- The same by a line's weight; 1000 stands for none.
 create or replace temp macro weight_break_of(weight, unit) as coalesce(break_of(lb_of(weight, unit)), 1000);
 
--- Whether a parameter of several words, joined by +, has a word.
-create or replace temp macro asks_for(words, word) as list_contains(string_split(words, '+'), word);
+-- Whether a parameter of several names, joined by +, contains a name.
+create or replace temp macro has_name(names, name) as list_contains(string_split(names, '+'), name);
 
 -- The zones of a carrier's service are a scale when all that are given are numbers no more than 20 apart, as 2 to 8 are.
 -- Zones of 102 to 308 are several services, and 44 beside 2 to 8 is a place and no distance.
@@ -292,17 +299,17 @@ create or replace temp macro middle_values(sorted, n) as
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
 -- Lines with the groups of "cost"; a group that is not selected is null on every line.
-create or replace temp macro lines_by(asked, lines) as table
+create or replace temp macro lines_by(groups, lines) as table
     select
         *,
-        if(asks_for(asked, 'month'), month_start(report_date), null) as of_month,
-        if(asks_for(asked, 'week'), period_start(report_date, 'week'), null) as of_week,
-        if(asks_for(asked, 'tenant'), tenant, null) as of_tenant,
-        if(asks_for(asked, 'carrier'), carrier, null) as of_carrier,
-        if(asks_for(asked, 'service'), service_level, null) as of_service,
-        if(asks_for(asked, 'zone'), zone, null) as of_zone,
-        if(asks_for(asked, 'origin'), origin, null) as of_origin,
-        if(asks_for(asked, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
+        if(has_name(groups, 'month'), month_start(report_date), null) as of_month,
+        if(has_name(groups, 'week'), period_start(report_date, 'week'), null) as of_week,
+        if(has_name(groups, 'tenant'), tenant, null) as of_tenant,
+        if(has_name(groups, 'carrier'), carrier, null) as of_carrier,
+        if(has_name(groups, 'service'), service_level, null) as of_service,
+        if(has_name(groups, 'zone'), zone, null) as of_zone,
+        if(has_name(groups, 'origin'), origin, null) as of_origin,
+        if(has_name(groups, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
     from query_table(lines);
 
 -- Possible faults of a line: each is a bit in line_faults.

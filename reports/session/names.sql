@@ -5,10 +5,6 @@ select partner_id, partner from main.partners order by partner_id nulls last
 -- A null id is that of invoices whose partner is not known.
 select distinct partner_id, null as partner from invoice_state order by partner_id nulls last
 
--- name: known-tenants
-create or replace temp view known_tenants as
-select * from tenants
-
 -- name: tenants-are-plain
 -- Whether every tenant has one name and no two tenants the same, so that no labels are needed: four times as fast as finding
 -- the labels. A tenant without rows is named by the partner's id of it.
@@ -44,7 +40,7 @@ with named as (
         tenant_id,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         len(names) > 1 as is_renamed
-    from known_tenants
+    from tenants
     where matches_partner(partner_id)
 ),
 counted as (
@@ -75,7 +71,7 @@ with known as (
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         partner_tenant_id,
         to_json(names) as names
-    from known_tenants
+    from tenants
     where matches_partner(partner_id)
     union
     select null, partner, null, '[]' from main.partners where partner is not null

@@ -1,7 +1,7 @@
 /** The columns of the shipment list, the default ones, and sorting. */
 
 import { invalidFilter } from '../errors.ts';
-import { nearestNames } from '../nearest-names.ts';
+import { didYouMean } from '../nearest-names.ts';
 
 /** DuckDB's type by column, in the order of the list. */
 const TYPES = {
@@ -49,9 +49,9 @@ export const DEFAULT_SORT = '-ship_date';
  * @throws ReportError naming the nearest that exists
  */
 export function checkColumns(names: readonly string[]): readonly ShipmentColumn[] {
-  const asked = names.flatMap((name) => name.split(',')).map((name) => name.trim());
-  const named = new Set(asked.filter((name) => name !== '').map((name) => columnOf('columns', name)));
-  return named.size === 0 ? SHIPMENT_COLUMNS : SHIPMENT_COLUMNS.filter((name) => named.has(name));
+  const given = names.flatMap((name) => name.split(',')).map((name) => name.trim());
+  const chosen = new Set(given.filter((name) => name !== '').map((name) => columnOf('columns', name)));
+  return chosen.size === 0 ? SHIPMENT_COLUMNS : SHIPMENT_COLUMNS.filter((name) => chosen.has(name));
 }
 
 /** `ship_date`, or `-ship_date` for the largest first. @throws ReportError */
@@ -64,8 +64,6 @@ export function checkSort(text: string): ShipmentSort {
 function columnOf(filter: string, name: string): ShipmentColumn {
   const found = SHIPMENT_COLUMNS.find((known) => known === name);
   if (found) return found;
-  const near = nearestNames(name, SHIPMENT_COLUMNS);
-  const hint =
-    near.length > 0 ? `did you mean ${near.join(' or ')}?` : `take ${SHIPMENT_COLUMNS.join(', ')}.`;
-  throw invalidFilter(`Shipments have no column "${name}" for ${filter}: ${hint}`);
+  const hint = didYouMean(name, SHIPMENT_COLUMNS) || ` Use ${SHIPMENT_COLUMNS.join(', ')}.`;
+  throw invalidFilter(`Shipments have no column "${name}" for ${filter}.${hint}`);
 }

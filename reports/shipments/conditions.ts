@@ -8,7 +8,7 @@
 
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { invalidFilter } from '../errors.ts';
-import { nearestNames } from '../nearest-names.ts';
+import { didYouMean } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';
 
 /** As typed, by name; several values of one name mean any of them, several names all of them. */
@@ -19,7 +19,7 @@ export interface BoundConditions {
   readonly sql: string;
   readonly values: Readonly<Record<string, string | readonly string[]>>;
   /** As text, for the head. */
-  readonly shown: Readonly<Record<string, string>>;
+  readonly texts: Readonly<Record<string, string>>;
 }
 
 interface Condition {
@@ -85,20 +85,20 @@ export const CONDITION_NAMES: readonly string[] = [...Object.keys(TYPED), ...EXA
 export function bindConditions(conditions: ShipmentConditions): BoundConditions {
   const values: Record<string, string | readonly string[]> = {};
   const bind: Bind = (value) => {
-    const name = `asked_${Object.keys(values).length}`;
+    const name = `condition_${Object.keys(values).length}`;
     values[name] = value;
     return `$${name}`;
   };
-  const shown: Record<string, string> = {};
+  const texts: Record<string, string> = {};
   const terms: string[] = [];
-  for (const [name, asked] of Object.entries(conditions)) {
-    const wanted = name.startsWith('is_') ? asked : asked.filter((value) => value.trim() !== '');
-    if (wanted.length === 0) continue;
+  for (const [name, given] of Object.entries(conditions)) {
+    const chosen = name.startsWith('is_') ? given : given.filter((value) => value.trim() !== '');
+    if (chosen.length === 0) continue;
     const { sql } = conditionOf(name);
-    terms.push(`(${sql([...new Set(wanted)], bind).join(' or ')})`);
-    shown[name] = wanted.map((value) => (value === '' ? '(none)' : value)).join(' or ');
+    terms.push(`(${sql([...new Set(chosen)], bind).join(' or ')})`);
+    texts[name] = chosen.map((value) => (value === '' ? '(none)' : value)).join(' or ');
   }
-  return { sql: terms.length === 0 ? 'true' : terms.join(' and '), values, shown };
+  return { sql: terms.length === 0 ? 'true' : terms.join(' and '), values, texts };
 }
 
 function conditionOf(name: string): Condition {
@@ -106,9 +106,7 @@ function conditionOf(name: string): Condition {
   if (typed) return typed;
   const column = name.replace(/^is_/, '');
   if (column === name || !Object.hasOwn(EXACT, column)) {
-    const near = nearestNames(name, CONDITION_NAMES);
-    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-    throw invalidFilter(`Shipments cannot be asked by "${name}".${hint}`);
+    throw invalidFilter(`Shipments have no condition "${name}".${didYouMean(name, CONDITION_NAMES)}`);
   }
   return { label: column, sql: (values, bind) => exactSql(column, values, bind) };
 }

@@ -3,21 +3,10 @@
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../../lib/sql-file.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
-import { notCountedNotes } from '../completeness.ts';
 import { invalidFilter } from '../errors.ts';
-import { matchNotes } from '../match-filters.ts';
-import { createSharedViews, type Prepared } from '../prepare-session.ts';
+import { createSharedViews, type LevelCount, type Prepared, withCounts } from '../prepare-session.ts';
 import type { PublishedFile } from '../published-file.ts';
-import type { AppliedFilters } from '../report-filters.ts';
-import {
-  headNotes,
-  type LevelCount,
-  levelsOf,
-  limitNotes,
-  provedPercent,
-  weighedIn,
-} from '../report-head.ts';
-import type { Completeness } from '../report-result.ts';
+import { limitNotes, reportHead } from '../report-head.ts';
 import {
   type ReportResult,
   readBatches,
@@ -31,6 +20,7 @@ import {
   DEFAULT_COLUMNS,
   DEFAULT_SORT,
   SHIPMENT_COLUMNS,
+  type ShipmentColumn,
   type ShipmentSort,
 } from './columns.ts';
 import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
@@ -48,6 +38,9 @@ export interface ShipmentsRequest {
   readonly totals?: ShipmentTotals;
 }
 
+/** null: no limit. */
+export type StreamRequest = Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null };
+
 export interface ShipmentsPage {
   readonly result: ReportResult;
   readonly totals: ShipmentTotals;
@@ -55,57 +48,58 @@ export interface ShipmentsPage {
   readonly next: string | null;
 }
 
+interface Checked {
+  readonly bound: BoundConditions;
+  readonly sort: ShipmentSort;
+  readonly columns: readonly ShipmentColumn[];
+  /** Expressions for the `{{names}}` of the statements. */
+  readonly filled: Readonly<Record<string, string>>;
+  readonly values: Values;
+}
+
 /** @throws ReportError a condition, a column, a sort or an `after` is invalid */
-export function checkShipmentsRequest(request: Omit<ShipmentsRequest, 'totals'>): void {
+export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>): Checked {
   const sort = checkSort(request.sort ?? DEFAULT_SORT);
-  bindConditions(request.conditions);
-  checkColumns(request.columns ?? []);
-  keyOf(request.after, sort);
+  const bound = bindConditions(request.conditions);
+  const columns = checkColumns(request.columns ?? []);
+  const key = keyOf(request.after, sort);
+  const filled = {
+    ...{ conditions: bound.sql, sorted_by: sort.column, behind: behindSql(key, sort) },
+    ...{
+      direction: sort.isDescending ? 'desc' : 'asc',
+      columns: columns.map((name) => `s.${name}`).join(', '),
+    },
+  };
+  return { bound, sort, columns, filled, values: { ...bound.values, ...key } };
 }
 
 /** @throws ReportError a condition, a column, a sort or an `after` is invalid */
 export async function listShipments(
   file: PublishedFile,
-  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
+  prepared: Prepared,
   request: ShipmentsRequest,
 ): Promise<ShipmentsPage> {
-  const bound = bindConditions(request.conditions);
-  const sort = checkSort(request.sort ?? DEFAULT_SORT);
-  const shown = checkColumns(request.columns ?? []);
-  const key = keyOf(request.after, sort);
+  const { bound, sort, columns: chosen, filled, values } = checkShipmentsRequest(request);
   const known = request.totals?.publication === prepared.publication ? request.totals : null;
   const totals = known ?? (await totalShipments(file, prepared, request.conditions));
   await createSharedViews(file, bound.sql);
-  const found = await query(file, 'keys', {
-    filled: {
-      ...{ conditions: bound.sql, sorted_by: sort.column },
-      direction: sort.isDescending ? 'desc' : 'asc',
-      behind: behindSql(key, sort),
-    },
-    // One more row shows whether there is another page.
-    values: { ...bound.values, ...key, limit: request.limit + 1 },
-  });
+  // One more row shows whether there is another page.
+  const limited = { ...values, limit: request.limit + 1 };
+  const found = await query(file, 'keys', { filled, values: limited });
   const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
   const onPage = keys.slice(0, request.limit);
   const last = keys.length > request.limit ? onPage.at(-1) : undefined;
-  const { columns: all, rows } = await rowsOnPage(file, onPage);
-  const columns = all.filter(({ name }) => shown.some((each) => each === name));
+  const page = await rowsOnPage(file, onPage);
+  const columns = page.columns.filter(({ name }) => chosen.some((each) => each === name));
   return {
     totals,
     next: last === undefined ? null : keyText(last, sort),
     result: {
-      ...WORDS,
-      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
-      rows: rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
-      head: headOf({
-        prepared,
-        filters,
-        bound,
-        totals,
-        rows: onPage.length,
-        found: countOf(totals),
-        notes: [],
-        completeness: await prepared.completeness(),
+      ...described(sort, columns),
+      rows: page.rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+      head: reportHead({
+        ...{ prepared, counts: totals.counts, parameters: bound.texts },
+        ...{ rows: onPage.length, found: countOf(totals), completeness: await prepared.completeness() },
       }),
     },
   };
@@ -121,47 +115,32 @@ export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
  */
 export async function streamShipments(
   file: PublishedFile,
-  { prepared, filters }: { readonly prepared: Prepared; readonly filters: AppliedFilters },
-  request: Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null },
+  prepared: Prepared,
+  request: StreamRequest,
 ): Promise<ShipmentsStream> {
-  const bound = bindConditions(request.conditions);
-  const sort = checkSort(request.sort ?? DEFAULT_SORT);
-  const shown = checkColumns(request.columns ?? []);
-  const key = keyOf(request.after, sort);
+  const { bound, sort, filled, values } = checkShipmentsRequest(request);
   const totals = await totalShipments(file, prepared, request.conditions);
   await createSharedViews(file, bound.sql);
-  const filled = {
-    ...{ conditions: bound.sql, sorted_by: sort.column },
-    direction: sort.isDescending ? 'desc' : 'asc',
-    behind: behindSql(key, sort),
-  };
-  const counting = { filled, values: { ...bound.values, ...key } };
   const all =
     request.after === undefined
       ? countOf(totals)
-      : Number((await query(file, 'listed-count', counting)).getRows()[0]?.[0]);
-  const columnList = shown.map((name) => `s.${name}`).join(', ');
-  const text = filledText('listed', { ...filled, columns: columnList });
+      : Number((await query(file, 'listed-count', { filled, values })).getRows()[0]?.[0]);
   // The session runs nothing else while rows are read.
   const completeness = await prepared.completeness();
-  const found = await file.stream(text, { ...bound.values, ...key, limit: request.limit });
+  const found = await file.stream(
+    filledText('listed', filled),
+    bindable({ ...values, limit: request.limit }),
+  );
   const columns = readColumns(found, SHIPMENT_COLUMN_INFO);
   const rows = request.limit === null ? all : Math.min(request.limit, all);
   return {
     totals,
     result: {
-      ...WORDS,
-      ...{ order: orderOf(sort), example: null, charts: [], columns, summed: ['billing_cost'] },
+      ...described(sort, columns),
       batches: readBatches(found, columns),
-      head: headOf({
-        prepared,
-        filters,
-        bound,
-        totals,
-        rows,
-        found: all,
-        completeness,
-        notes: limitNotes({ rows, found: all }),
+      head: reportHead({
+        ...{ prepared, counts: totals.counts, parameters: bound.texts, rows, found: all, completeness },
+        notes: limitNotes(rows, all),
       }),
     },
   };
@@ -171,53 +150,16 @@ function countOf({ rows }: ShipmentTotals): number {
   return rows.reduce((sum, { shipments }) => sum + Number(shipments), 0);
 }
 
-function orderOf({ column, isDescending }: ShipmentSort): string {
-  return `${column}${isDescending ? ', the largest first' : ''}; invoice_id; row_number`;
-}
-
-const WORDS = {
-  name: 'shipments',
-  title: 'Shipments',
-  grain: 'line of a finalized invoice that is not voided',
-  means:
-    'billing_cost is what the invoice bills for the line, exactly as in its file; a credit is below zero. zone is the carrier’s zone brought to one spelling. invoice_id and row_number name the line in its file, which file_sha256 names.',
-  cannotSay: 'surcharges, dimensional weight, destination and margin: they are not in an invoice file.',
-};
-
-function headOf(of: {
-  readonly prepared: Prepared;
-  readonly filters: AppliedFilters;
-  readonly bound: BoundConditions;
-  readonly totals: ShipmentTotals;
-  readonly rows: number;
-  readonly completeness: Completeness;
-  readonly found: number;
-  readonly notes: readonly string[];
-}): ReportResult['head'] {
-  const { prepared, filters, totals, completeness } = of;
-  const { level, asOf, publication, matches, partners } = prepared;
-  const counts = totals.counts.filter((count) => levelsOf(level).includes(count.level));
+function described({ column, isDescending }: ShipmentSort, columns: readonly ReportColumn[]) {
   return {
-    ...{ filters, matches, level, asOf, publication, rows: of.rows, found: of.found },
-    parameters: of.bound.shown,
-    timeZone: 'UTC',
-    shipments: counts.reduce((sum, count) => sum + count.shipments, 0),
-    weighed: weighedIn(counts),
-    provedPercent: provedPercent(counts),
-    completeness,
-    files: [],
-    notes: [
-      ...of.notes,
-      ...notCountedNotes(completeness),
-      ...matchNotes(matches),
-      ...(partners.length > 1
-        ? [`${partners.length} partners, told apart by partner_id; nothing is added across them.`]
-        : []),
-      ...headNotes({
-        ...{ counts: totals.counts, level, filters, chosen: filters.level !== null },
-        ...{ comparesLevels: false, readsStates: false, invoicesLeftOut: 0 },
-      }),
-    ],
+    name: 'shipments',
+    title: 'Shipments',
+    grain: 'line of a finalized invoice that is not voided',
+    means:
+      '`billing_cost` is the amount billed for the line, exactly as in its file; a credit is below zero. `zone` is the carrier’s zone in one spelling. `row_number` is the line’s place in the file that `file_sha256` identifies.',
+    limits: 'Surcharges, dimensional weight, destination and margin are not in an invoice file.',
+    order: `${column}${isDescending ? ', the largest first' : ''}; invoice_id; row_number`,
+    ...{ example: null, charts: [], columns, summed: ['billing_cost'] },
   };
 }
 
@@ -276,48 +218,30 @@ export interface ShipmentTotals {
 /** @throws ReportError a condition is invalid */
 export async function totalShipments(
   file: PublishedFile,
-  prepared: Prepared,
+  { publication, all }: Prepared,
   conditions: ShipmentConditions,
 ): Promise<ShipmentTotals> {
-  const { publication, all } = prepared;
   const { sql, values } = bindConditions(conditions);
   await createSharedViews(file, sql);
-  const filled = {
-    matched: filledText('matched', { conditions: sql }),
-    repeats: filledText('repeats', { conditions: sql }),
-  };
-  const reader = await query(file, 'totals', { filled, values });
-  const answered = readColumns(reader, { units: TOTAL_UNITS, details: [] });
-  const columns = answered.slice(
+  const reader = await query(file, 'totals', { filled: { conditions: sql }, values });
+  const read = readColumns(reader, { units: TOTAL_UNITS, details: [] });
+  const columns = read.slice(
     0,
-    answered.findIndex(({ name }) => name === 'level'),
+    read.findIndex(({ name }) => name === 'level'),
   );
-  const known = readRows(reader, answered);
-  const found = known.filter(({ level }) => level !== null);
-  const rows = readRows(reader, answered, { shown: columns }).filter(
-    (_, index) => known[index]?.level === null,
-  );
-  const counts = all.map(({ level, allShipments, allInvoices }): LevelCount => {
-    const row = found.find((each) => each.level === level);
-    const of = (name: string): number => Number(row?.[name] ?? 0);
-    return {
-      ...{ level, allShipments, allInvoices },
-      ...{ shipments: of('shipments'), invoices: of('invoices'), proved: of('proved') },
-      ...{ inPounds: of('in_pounds'), inKilograms: of('in_kilograms') },
-      contradictedInvoices: of('contradicted_invoices'),
-    };
-  });
-  return { publication, columns, rows, counts };
+  const rows = readRows(reader, read);
+  return {
+    ...{ publication, columns },
+    rows: readRows(reader, read, { kept: columns }).filter((_, index) => rows[index]?.level === null),
+    counts: withCounts(all, rows),
+  };
 }
 
-const TOTAL_UNITS = {
-  ...{ billing_cost: 'money', cost_per_shipment: 'money', credits: 'money' },
-  ...{ billable_weight_lb: 'lb', cost_per_lb: 'money/lb' },
-};
+const TOTAL_UNITS = { billable_weight_lb: 'lb', cost_per_lb: 'money/lb' };
 
 const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
-export const SHIPMENT_COLUMN_INFO = { units: { billing_cost: 'money' }, details: DETAILS };
+export const SHIPMENT_COLUMN_INFO = { units: { billable_weight: '-' }, details: DETAILS };
 
 /** Up to this many rows are faster to find one by one than by reading all. */
 const MAX_NAMED = 1_000;
@@ -362,23 +286,27 @@ function placeOf(row: ReportRow): string {
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
 type Filled = Readonly<Record<string, string>>;
+type Values = Readonly<Record<string, DuckDBValue | readonly string[]>>;
 
 /** @param more.values bound by name */
-export async function query(
+export function query(
   file: PublishedFile,
   name: string,
-  more: {
-    readonly filled?: Filled;
-    readonly values?: Readonly<Record<string, DuckDBValue | readonly string[]>>;
-  } = {},
+  { filled = {}, values = {} }: { readonly filled?: Filled; readonly values?: Values },
 ): Promise<DuckDBResultReader> {
-  const values = Object.entries(more.values ?? {}).map(
-    ([key, value]) => [key, Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue)] as const,
+  return file.query(filledText(name, filled), bindable(values));
+}
+
+function bindable(values: Values): Readonly<Record<string, DuckDBValue>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? listValue([...value]) : (value as DuckDBValue),
+    ]),
   );
-  return file.query(filledText(name, more.filled ?? {}), Object.fromEntries(values));
 }
 
 /** The text of a statement with `{{names}}` replaced by our own expressions, never by user input. */
 export function filledText(name: string, filled: Filled): string {
-  return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, word: string) => filled[word] ?? '');
+  return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, key: string) => filled[key] ?? '');
 }

@@ -30,49 +30,40 @@ select count(*) as shipments
 from selected_shipments as s
 where {{conditions}} and {{behind}}
 
--- name: matched
--- Amounts of each invoice of the shipments that match the conditions.
-select
-    s.level,
-    s.invoice_id,
-    s.partner_id,
-    s.currency_code,
-    s.billable_weight_unit as unit,
-    count(*) as shipments,
-    count(s.billable_weight) as weighed,
-    sum(s.billing_cost) as billing_cost,
-    credits_of(s.billing_cost) as credits,
-    sum(s.billable_weight) as weight
-from filtered_shipments as s
-where {{conditions}}
-group by all
-
--- name: repeats
--- Matching lines whose tracking number may be on another one, found by hash.
-select s.partner_id, s.currency_code, s.carrier, s.tracking_number
-from selected_shipments as s
-semi join (
+-- name: totals
+-- The totals of the shipments that pass the filters and the conditions: a row for each currency and partner; and, for the head, a
+-- row for each level.
+with
+matched as materialized (
+    select
+        s.level,
+        s.invoice_id,
+        s.partner_id,
+        s.currency_code,
+        s.billable_weight_unit as unit,
+        count(*) as shipments,
+        count(s.billable_weight) as weighed,
+        sum(s.billing_cost) as billing_cost,
+        credits_of(s.billing_cost) as credits,
+        sum(s.billable_weight) as weight
+    from filtered_shipments as s
+    where {{conditions}}
+    group by all
+),
+-- Few tracking numbers may be on several matching lines; they are found by their marks.
+marks as (
     select distinct mark
     from (
         select mark, lag(mark) over (order by mark) as mark_before
         from (select mark_of(s.tracking_number) as mark from selected_shipments as s where {{conditions}})
     )
     where mark = mark_before
-) as r on r.mark = mark_of(s.tracking_number)
-where {{conditions}}
-
--- name: totals
--- What the shipments that pass the filters and the conditions come to: a row for each currency, partners never added up; and,
--- for the head, a row for each level, so that it can be said what the chosen one leaves out.
-with
-matched as materialized (
-    {{matched}}
 ),
 repeats as (
-    select partner_id, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
-    from (
-        {{repeats}}
-    )
+    select s.partner_id, s.currency_code, count(*) - count(distinct (s.carrier, s.tracking_number)) as repeats
+    from selected_shipments as s
+    semi join marks as m on m.mark = mark_of(s.tracking_number)
+    where {{conditions}}
     group by all
 ),
 totals as (
@@ -86,7 +77,7 @@ totals as (
         per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
         sum(credits) as credits
     from matched
-    where list_contains(cast(getvariable('levels') as varchar[]), level)
+    where matches_level(level)
     group by all
 ),
 levels as (
@@ -108,9 +99,9 @@ select
     t.currency_code,
     t.shipments,
     t.billing_cost,
-    t.shipments - coalesce(r.repeats, 0) as packages,
+    packages_of(t.shipments, r.repeats) as packages,
     t.invoices,
-    per(t.billing_cost, t.shipments - coalesce(r.repeats, 0)) as cost_per_shipment,
+    per(t.billing_cost, packages_of(t.shipments, r.repeats)) as cost_per_shipment,
     t.billable_weight_lb,
     t.cost_per_lb,
     t.credits,

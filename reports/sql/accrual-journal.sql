@@ -1,21 +1,17 @@
 -- title: Journal entries for unbilled freight
 -- purpose: Month end, 3
 -- grain: line of the journal
--- params: $complete_after integer = 3: as in "accrual"
---   $min_months integer = 3: as in "accrual"
+-- params: $complete_after integer = 3: as in `accrual`
+--   $min_months integer = 3: as in `accrual`
 --   $expense_account text = Freight expense: the account to debit
 --   $liability_account text = Accrued freight: the account to credit
--- means: every estimated_unbilled above zero of the report "accrual" as a journal entry: the accrual on the last day
---   of the latest month that has ended (debit expense, credit liability) and its reversal on the day after, with
---   debit and credit exchanged. Amounts are rounded to two decimals, half away from zero, so that each entry
---   balances; what rounds to zero is not booked. Months without an estimate and expected credits are not booked
---   either. description is the entry in words: "accrual of freight shipped in 2026-09 and not billed: Acme, ups".
--- order: currency; ship_month; tenant; carrier; accrual before reversal, debit before credit in the accrual and after
---   it in the reversal
--- cannot say: which accounts your books keep freight in; name them with --param.
+-- means: The accruals of the report `accrual` as journal entries: booked on the last day of the latest month that has
+--   ended and reversed on the next day. Amounts are rounded to two decimals; only amounts above zero are booked.
+-- order: currency; ship_month; tenant; carrier; the accrual before its reversal
+-- limits: The accounts of your books are not known here; name them with `--param`.
 -- units: debit money, credit money
 -- drilldown: shipments by ship_month, tenant, carrier, currency_code
--- example: May of the example of "accrual" still lacks 30: they are booked on 31 May and taken back on 1 June.
+-- example: May of the example of `accrual` still lacks 30. They are booked on 31 May and reversed on 1 June.
 --   lines: ship_date | invoice_generation_date | billing_cost
 --   2026-01-10 | 2026-01-31 | 60
 --   2026-01-10 | 2026-02-28 | 40

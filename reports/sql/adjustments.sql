@@ -3,23 +3,19 @@
 -- grain: carrier, tracking number, tenant, currency
 -- source: disputes
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: the filters choose the lines that are examined; all lines of their tracking numbers are read, whatever their date or
---   zone. Lists each tracking number for which a tenant has more than one line, has a credit, or that is in dispute.
---   The first charge is the line above zero of the earliest invoice date (of several, the first by invoice id and
---   line). adjusted is the sum of the other lines above zero, credited that of the lines below zero. changed names
---   what any of the other lines above zero (not the credits) has differently from the first charge, in this order and
---   with ", " between: weight (or its unit), zone (in one spelling), service; it is empty if nothing differs.
---   disputed is what you claimed back (--disputes FILE; carriers in upper or lower case; several claims for one
---   number are added); outstanding is disputed less what was credited, zero if more was credited, and empty where
---   nothing is in dispute. If several tenants were billed for a number, each has its own row, and the dispute is
---   in that of the tenant billed first (then by carrier and tenant).
+-- means: Tracking numbers with more than one line, a credit or a dispute. The filters choose the numbers; all lines of
+--   a number are read. The first charge is the charge with the earliest invoice date; `adjusted` sums the later
+--   charges, `credited` the lines below zero. `changed` lists what later charges state differently: weight, zone (in
+--   one spelling) or service. `disputed` comes from `--disputes FILE`; `outstanding` is the part that is not credited
+--   yet. A dispute counts for the tenant that was billed first.
 -- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
--- cannot say: whether an adjustment is right; nor which credit answers which dispute of one number.
--- units: first_charge money, adjusted money, credited money, disputed money, outstanding money
+-- limits: Whether an adjustment is right is not known, nor which credit answers which of several disputes of one
+--   number.
 -- detail: last_invoice_date
 -- chart: bar key=carrier value=adjusted combine=sum
 -- drilldown: shipments by carrier, tracking_number, tenant, currency_code
--- example: A was charged 10 for 2 lb, and on a later invoice 4 more for 3 lb; 6 were disputed and 1 is credited, so 5 are open.
+-- example: A was charged 10 for 2 lb, and later 4 more for 3 lb. 6 are disputed and 1 is credited, so 5 are
+--   outstanding.
 --   lines: tracking_number | invoice_generation_date | billable_weight | billing_cost
 --   A | 2026-03-10 | 2 | 10
 --   A | 2026-04-10 | 3 | 4
@@ -32,14 +28,10 @@
 with disputed as (
     select lower(carrier) as carrier, tracking_number, currency_code, sum(amount) as amount from disputes group by all
 ),
-marked as (
-    select mark_of(tracking_number) as mark, billing_cost < 0 as is_credit from loaded_shipments
-),
--- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
 looked_up as (
-    select mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
+    from repeated_marks('loaded_shipments')
     union
-    select mark from marked where is_credit
+    select mark_of(tracking_number) from loaded_shipments where billing_cost < 0
     union
     select mark_of(tracking_number) from disputed
 ),

@@ -1,20 +1,19 @@
 -- title: Days from shipping to invoice
 -- purpose: Health, 6
 -- grain: carrier, currency
--- means: days from the ship date to the carrier's invoice, from there to our invoice, and from shipping to our
---   invoice. A median is the mean of the two middle values, to one decimal; a ninth decile is the fewest days within
---   which at least nine tenths of the lines were billed. Lines without a carrier invoice date count only from
---   shipping to our invoice; with_carrier_invoice_date counts the others. before_shipping counts lines for which the
---   carrier's invoice or ours is dated before the ship date.
+-- means: Days from the ship date to the carrier's invoice, from there to our invoice, and from the ship date to our
+--   invoice. A median is the mean of the two middle values; at least nine tenths of the lines took no longer than a
+--   ninth decile. Lines without a carrier invoice date count only in the last. `before_shipping` counts lines with an
+--   invoice date before the ship date.
 -- order: currency; most lines first; carrier
--- cannot say: who caused a delay; nor anything about shipments that were not billed yet (see "accrual").
+-- limits: The cause of a delay is not known. Shipments that are not billed yet are missing (see `accrual`).
 -- units: ship_to_carrier_median days, ship_to_carrier_ninth_decile days, carrier_to_invoice_median days,
 --   carrier_to_invoice_ninth_decile days, ship_to_invoice_median days, ship_to_invoice_ninth_decile days,
 --   ship_to_invoice_longest days
 -- chart: bar key=carrier value=ship_to_invoice_median
 -- drilldown: shipments by carrier, currency_code; shipments
--- example: Two lines were shipped on 1 March. The carrier billed one on 4 March, after 3 days, and of the other no date is
---   known; we were invoiced for one on 11 and for the other on 14 March, after 10 and 13 days, a median of 11.5.
+-- example: Two lines were shipped on 1 March. The carrier billed one after 3 days; for the other no date is known. Our
+--   invoices are of 11 and 14 March, after 10 and 13 days: a median of 11.5.
 --   lines: ship_date | carrier_invoice_date | invoice_generation_date
 --   2026-03-01 | 2026-03-04 | 2026-03-11
 --   2026-03-01 | | 2026-03-14

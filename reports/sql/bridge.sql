@@ -2,33 +2,26 @@
 -- purpose: Change, 1
 -- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights
--- params: $by total|carrier|tenant|zone = total: a bridge for all, or one for each of these
---   $first_from date: first day of the first period; without it, the month up to its last day
---   $first_to date: its last day; without it, the day before the second period
---   $second_from date: first day of the second period; without it, the month up to $second_to or the last with lines
---   $second_to date: its last day; without it, the last day of the last month with lines
--- means: volume is the change in the number of lines (second period less first) times the first period's mean cost
---   per line. price compares like with like: for every carrier, service, zone and rated weight (the billed weight,
---   rounded up to a whole pound or to the carrier's own step, --weights FILE) that both periods have, it is the
---   second period's cost less its number of lines times the first period's mean. mix is the rest: lines that moved to
---   more or less expensive services, zones and weights, those that only one period has, and lines without a service,
---   zone or weight. Each step is rounded once, to four decimals, and they add up exactly. shipments are the lines of
---   a period, at volume and "not comparable" how many more the second period has; period_from and period_to are
---   the first and the last day of the periods. Where one of the periods has no lines in a currency, all of the change is
---   one step, "not comparable". With by, each carrier, tenant or zone has a bridge of its own; their first and second
---   periods add up to those of all, their volume and mix do not, since what moves from one to another is volume of
---   both. Periods are by the reported date. The filters limit the lines of both periods.
+-- params: $by total|carrier|tenant|zone = total: one bridge for all, or one for each carrier, tenant or zone
+--   $first_from date: first day of the first period; by default a month before $first_to
+--   $first_to date: its last day; by default the day before the second period
+--   $second_from date: first day of the second period; by default a month before $second_to
+--   $second_to date: its last day; by default the last day of the last month with lines
+-- means: Splits the change of cost between two periods into steps that add up exactly. "volume" is the change in the
+--   number of lines at the first period's mean cost. "price" compares the carriers, services, zones and rated weights
+--   of both periods: the second period's cost less as many lines at the first period's mean. "mix" is the rest. A
+--   currency with lines in one period only has one step, "not comparable". With `by`, each carrier, tenant or zone has
+--   a bridge of its own.
 -- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
--- cannot say: whether the mix was a choice; destinations and promised dates are not in an invoice file.
--- units: amount money
+-- limits: Whether the mix was a choice is not known; destinations and promised dates are not in an invoice file.
 -- chart: waterfall key=step value=amount
 --   waterfall key=step series=carrier value=amount
 --   waterfall key=step series=tenant value=amount
 --   waterfall key=step series=zone value=amount
--- shown: carrier carrier, tenant tenant, zone zone
+-- groups: carrier, tenant, zone
 -- drilldown: shipments by carrier, tenant, zone, currency_code, period_from? as days_from, period_to? as days_to; amount=billing_cost, shipments
--- example: January had a ground parcel for 8 and an air one for 20, a mean of 14; February has three ground parcels for
---   9 each. Volume: one more at 14. Price: three at 1 more. In all -1, so mix is -1 - 14 - 3 = -18.
+-- example: January had a ground parcel for 8 and an air parcel for 20, a mean of 14; February has three ground parcels
+--   for 9 each. Volume: one more at 14. Price: three at 1 more. The change is -1, so mix is -1 - 14 - 3 = -18.
 --   lines: ship_date | service_level | billing_cost
 --   2026-01-10 | Ground | 8
 --   2026-01-11 | Air | 20

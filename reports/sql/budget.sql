@@ -2,22 +2,16 @@
 -- purpose: Spend, 8
 -- grain: month, tenant, carrier, currency of the budget
 -- source: budget, fx
--- means: one row for each month, tenant, carrier and currency of the budget (--budget FILE; an empty tenant or
---   carrier means all of them; lines that agree in all of these, whatever their case, are added, and the
---   spelling shown is the first in the order of text). billing_cost is everything billed for them in the month of the
---   reported date: each currency is summed, converted to the budget's currency by --fx FILE and rounded once to four
---   decimals, and then they are added. The rate of the month itself counts before one without a month. shipments
---   counts all of these lines, unconverted those in a currency without a rate: they are in no amount. variance is
---   billing_cost less budget; used_percent is billing_cost in percent of budget, empty where the budget is not above
---   zero. Filters choose lines; of the budget they leave out the months without a day, the carriers and the tenants
---   that were not asked for.
+-- means: Each line of the budget (`--budget FILE`; an empty tenant or carrier means all) beside the cost billed in that
+--   month. Other currencies are converted by `--fx FILE`, with the rate of the month before a rate without a month.
+--   `variance` is `billing_cost` less `budget`; `unconverted` counts lines without a rate, whose cost is in no amount.
+--   Filters choose lines and leave out budgets of other months, carriers and tenants.
 -- order: currency; month; tenant (all first); carrier (all first)
--- cannot say: what was billed outside the budget: where the budget has no line there is no row, and a budget of all
---   carriers, tenants or days is not made smaller by a filter. Nor which rate of exchange your books take.
--- units: budget money, billing_cost money, variance money, used_percent %
+-- limits: Cost outside the budget has no row. Filters do not reduce a budget for all carriers, tenants or days.
+-- units: used_percent %
 -- chart: bar key=month value=variance combine=sum
 -- drilldown: shipments by month, tenant?, carrier?
--- example: 100 USD were budgeted for March, for all. 60 USD and 50 EUR were billed; at 1.10 that is 60 + 55 = 115, 15 over.
+-- example: 100 USD were budgeted for March. 60 USD and 50 EUR were billed; at 1.10 that is 60 + 55 = 115, 15 over.
 --   lines: invoice_number | currency_code | billing_cost
 --   1 | USD | 60
 --   2 | EUR | 50
@@ -39,9 +33,9 @@ with billed as (
     from invoiced_months
     group by all
 ),
-asked_tenants as (
+selected_tenants as (
     select coalesce(l.label, k.tenant, k.tenant_id) as label, k.tenant_id
-    from known_tenants as k
+    from tenants as k
     left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
     where matches_partner(k.partner_id) and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant))
 ),
@@ -51,15 +45,12 @@ budgets as (
         min(tenant) as tenant, min(carrier) as carrier, sum(amount) as amount
     from budget
     -- With filters, the budget of the selected months, carriers or tenants, and that of all.
-    where (
-        getvariable('date_from') is null
-        or last_day(cast(month || '-01' as date)) >= cast(getvariable('date_from') as date)
-    )
-    and (getvariable('date_to') is null or cast(month || '-01' as date) <= cast(getvariable('date_to') as date))
+    where is_from(last_day(cast(month || '-01' as date)))
+    and is_until(cast(month || '-01' as date))
     and (carrier is null or matches_carrier_in_file(carrier))
     and (
         tenant is null or getvariable('tenants') is null
-        or lower(tenant) in (select lower(unnest([label, tenant_id])) from asked_tenants)
+        or lower(tenant) in (select lower(unnest([label, tenant_id])) from selected_tenants)
     )
     group by month, tenant_name, carrier_name, currency_code
 ),

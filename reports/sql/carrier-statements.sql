@@ -2,21 +2,16 @@
 -- purpose: Month end, 1
 -- grain: carrier (in upper or lower case), carrier invoice date, currency
 -- source: statements
--- means: the lines are added up by the carrier's invoice date (the column Carrier Invoice Date of the file) and
---   compared with what the carrier's statement says (--statements FILE; carriers in upper or lower case; several
---   lines of one date are added). A carrier has one spelling in all rows: that of its lines, or else that of the
---   statement; of several the first in the order of text. A statement knows no ship dates, tenants, zones or levels:
---   filters by these leave out lines of ours and nothing that is stated, so ask for whole statements without them.
---   difference is billing_cost less stated_amount. state is "agrees", "differs", "not stated" (the file has no such
---   line) or "not billed" (the carrier states it and we have no line; its difference is below zero). Lines without a
---   carrier invoice date have a row of their own. packages counts distinct tracking numbers.
+-- means: Billed cost by the carrier's invoice date, compared with the carrier's own statement (`--statements FILE`).
+--   `difference` is `billing_cost` less `stated_amount`. `state` is "agrees", "differs", "not stated" (the statement
+--   has no such line) or "not billed" (no line was billed). A statement has no ship dates, tenants, zones or levels:
+--   compare whole statements without these filters.
 -- order: currency; carrier; carrier_invoice_date (none last)
--- cannot say: which of a carrier's invoices a line is from if it wrote several on one day; their numbers are not in
---   an invoice file. Any markup between the carrier and you is part of every difference.
--- units: billing_cost money, credits money, stated_amount money, difference money
+-- limits: Invoices of a carrier with the same date are not separated. A markup between the carrier and you is part of
+--   every difference.
 -- chart: bar key=carrier value=billing_cost combine=sum
 -- drilldown: shipments by carrier as carrier_in_any_case, carrier_invoice_date, currency_code; totals
--- example: UPS states 30 for 6 March and 5 for 13 March; we were billed 10 and 19 with the first date, and nothing with the
+-- example: UPS states 30 for 6 March and 5 for 13 March. 10 and 19 were billed with the first date, nothing with the
 --   second.
 --   lines: carrier_invoice_date | tracking_number | billing_cost
 --   2026-03-06 | A | 10
@@ -42,7 +37,6 @@ with billed as (
     from selected_shipments
     group by name, carrier_invoice_date, currency_code
 ),
--- Few numbers stand on several lines; only of these lines the numbers are compared.
 repeated as (
     select
         lower(carrier) as name,
@@ -60,7 +54,7 @@ stated as (
     where matches_carrier_in_file(carrier) and matches_currency(currency_code)
     group by name, carrier_invoice_date, currency_code
 ),
--- A carrier is called as our lines call it, however many ways there are; or else as the statement does.
+-- The carrier's name as in our lines, or else as in the statement.
 names as (
     select name, coalesce(min(carrier) filter (where is_ours), min(carrier)) as carrier
     from (

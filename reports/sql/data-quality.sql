@@ -1,22 +1,13 @@
 -- title: Data quality of invoice files
 -- purpose: Health, 4
 -- grain: check, currency
--- means: each check counts the lines it finds, and a line may be found by several; a check that finds none has no
---   row. Where a value that a check compares is missing, it finds nothing. "… is missing": origin, billable weight,
---   weight unit (of a weight), carrier zone, carrier invoice date, service level. Values: "billable weight is zero";
---   "cost is zero"; "cost is a credit" (below zero). Dates: "shipped after it was invoiced"; "carrier billed before
---   it was shipped"; "carrier billed after it was invoiced"; "ship date is outside the billing period" of the
---   invoice's header; "currency differs from the invoice's header". Spelling: "carrier zone has an unusual spelling",
---   it is not in its one form ("Zone 5" for 5); "tracking number went through a spreadsheet", like 1.23E+11; "text
---   has blanks at its ends", spaces at those of a tracking number, carrier or tenant; "origin has an unusual
---   spelling", which has no blanks at its ends, single spaces within and capital letters; "origin has lost its
---   leading zero", it has three or four digits and is also an origin with zeros before it, five digits in all.
---   share_of_shipments is of all lines in that currency. example is the tracking number of the first line found, by
---   invoice id and then by its number in the file, and example_invoice the number of its invoice.
+-- means: Each check counts the lines it finds; several checks may find the same line. An unusual spelling of a zone is
+--   any but its plain form ("Zone 5" for 5), of an origin one with lower case or extra blanks. A tracking number like
+--   1.23E+11 went through a spreadsheet. An origin of three or four digits that also occurs with zeros before it has
+--   lost its leading zero. `example` is the tracking number of the first line found.
 -- order: currency; most lines first; problem
--- cannot say: that a line is wrong. An empty cell is allowed where the file format allows it; nothing is repaired
---   here.
--- units: share_of_shipments %, billing_cost money
+-- limits: A line that is found need not be wrong: the file format allows empty cells. Nothing is repaired.
+-- units: share_of_shipments %
 -- detail: example_invoice
 -- chart: bar key=problem value=shipments
 -- drilldown: shipments by problem, currency_code; shipments, billing_cost, invoices
@@ -73,7 +64,7 @@ found as (
     join totals as t on t.currency_code = a.currency_code
     group by c.bit, a.currency_code
 ),
--- How many invoices have a fault: what is wrong with any line of an invoice is one number.
+-- The number of invoices with each fault.
 invoices_with as (
     select c.bit, i.currency_code, sum(i.invoices)::bigint as invoices
     from (

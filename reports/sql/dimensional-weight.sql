@@ -1,31 +1,23 @@
 -- title: Possible dimensional weight charges
 -- purpose: Audit, 9
 -- grain: shipment
--- params: $times decimal = 2: a line is listed if it was billed at least so many times the usual weight
---   $min_lb integer = 3: and at least so many pounds more
---   $min_shipments integer = 20: how many lines there must be to know what is usual
+-- params: $times decimal = 2: lists a line billed at this many times the usual weight or more
+--   $min_lb integer = 3: and at this many pounds more
+--   $min_shipments integer = 20: the number of lines that make a usual weight
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: carriers bill a light parcel by its size where that makes a greater weight, and the file has the billed
---   weight alone. So a line's billed_lb, its weight rounded up to a whole pound, is held against all lines that the
---   tenant ships with the same carrier and service from the same origin, whatever the filters, which choose the
---   lines that are listed (shown without blanks at its ends, with
---   single spaces within, in capital letters): usual_lb is the least weight that at least nine of ten of them do not
---   exceed, like_shipments how many they are, the line itself included. usual_cost is the median (the mean of the two
---   middle ones, rounded to four decimals) that lines above zero of the same carrier, service, zone, month of the
---   reported date and currency cost at usual_lb, of all tenants and origins and
---   without the filters; difference is billing_cost less
---   usual_cost. Both are empty where nothing was billed so. Only lines above zero with a service, an origin and a
---   weight above zero are held against one another, in all months, zones and
---   currencies.
+-- means: Carriers bill a light, large parcel by its size, and the file has only the billed weight. Lists charges whose
+--   `billed_lb` (rounded up to whole pounds) far exceeds `usual_lb`: at least nine of ten charges of the tenant with
+--   the same carrier, service and origin weigh no more. `usual_cost` is the median charge at the usual weight with the
+--   same carrier, service, zone, month and currency. The filters choose the lines that are listed; they are compared
+--   with everything loaded.
 -- order: currency; greatest difference first (none last); greatest billed_lb less usual_lb first; tracking_number
--- cannot say: whether the parcel is heavy, large or wrongly measured: sizes and real weights are not in an invoice file, so ask
---   for them. Where more than a tenth of a tenant's lines are billed so, that is usual here; "mix" by weight shows whether weights
---   shift.
--- units: billing_cost money, usual_cost money, difference money, billed_lb lb, usual_lb lb
+-- limits: Sizes and real weights are not in an invoice file, so the parcel may be heavy, large or wrongly measured.
+--   Where more than a tenth of the lines are billed like this, it is usual.
+-- units: billed_lb lb, usual_lb lb
 -- detail: invoice_id, row_number
 -- drilldown: shipments by invoice_id, row_number; billing_cost
--- example: Of ten parcels nine weigh up to 4 lb, so 4 lb is usual; the tenth was billed as 24 lb, six times as much. Parcels of 4 lb cost
---   10 and 12, so 11 is the usual cost and 29 are in question.
+-- example: Of ten parcels nine weigh up to 4 lb, so 4 lb is usual; the tenth was billed as 24 lb. Parcels of 4 lb cost
+--   10 and 12, so the usual cost is 11 and 29 are in question.
 --   lines: tracking_number | billable_weight | billing_cost
 --   A | 2 | 8
 --   B | 2 | 8
@@ -74,14 +66,14 @@ usual as materialized (
     having max(lb) filter (where examined > 0) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
     and max(lb) filter (where examined > 0) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb
 ),
--- As one list and out of it again, so that DuckDB takes them for few (as in "outliers").
-wanted as (
+-- Through a list, so that DuckDB expects few rows (as in outliers.sql).
+listed as (
     select unnest(places, max_depth := 2) from (select list(u) as places from usual as u)
 ),
 heavy as (
     select s.*, w.place, w.n, w.usual_lb, rated_lb(s.billable_weight, s.billable_weight_unit) as lb
     from selected_shipments as s
-    join wanted as w
+    join listed as w
         on w.tenant = s.tenant and w.carrier = s.carrier and w.service_level = s.service_level
         and w.place = origin_of(s.origin)
     where s.billing_cost > 0 and rated_lb(s.billable_weight, s.billable_weight_unit) >= w.usual_lb * $times
@@ -97,7 +89,7 @@ prices as (
         rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
         median_of(s.billing_cost) as usual_cost
     from loaded_shipments as s
-    semi join wanted as w
+    semi join listed as w
         on w.carrier = s.carrier and w.service_level = s.service_level
         and w.usual_lb = rated_lb(s.billable_weight, s.billable_weight_unit)
     where s.billing_cost > 0 and s.zone is not null

@@ -2,25 +2,18 @@
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: the filters choose the charges that are examined: a number is listed if it has more than one charge (a line above
---   zero) and one of its lines passes them. All its lines in one currency are read together, whatever their date,
---   tenant or zone, within and across invoices; lines of zero are left out. charged is the sum of the lines above
---   zero, credited that of the credits. Each credit cancels one charge of exactly its amount. Charges that remain are
---   the same charge if their amounts are equal, or if their billed weights are (a charge has the weight of the first one of its amount, by
---   invoice date); the largest of them is the right one. money_at_risk is the sum of all others less the credits that
---   cancelled nothing, at least zero. kind is "same charge again" if money_at_risk is above zero, else "credit" if
---   the number has a credit, else "adjustment": every charge has a weight and an amount of its own. same_amount says whether two of the remaining charges are equal. scope is "across tenants" if these lines are of
---   more than one tenant (by id), else "across invoices" if they are of more than one invoice (by
---   id too), else "within an invoice". lines counts all lines read; invoice_numbers and tenant_names list what they
---   have, each once, in the order of text and with ", " between.
+-- means: Tracking numbers with more than one charge. The filters choose the numbers; all lines of a number are read. A
+--   credit cancels one charge of the same amount. Charges that remain and have equal amounts or equal billed weights
+--   are the same charge, of which the largest is right: `money_at_risk` is the sum of the others, less the credits that
+--   cancelled nothing. `kind` is "same charge again" when money is at risk, else "credit" or "adjustment".
 -- order: currency; highest money_at_risk first; carrier; tracking_number
--- cannot say: whether an adjustment is right (see "adjustments"); nor whether a tracking number was used again.
--- units: charged money, credited money, money_at_risk money
+-- limits: Whether an adjustment is right is not known (see `adjustments`), nor whether a tracking number was used
+--   again.
 -- detail: first_ship_date, last_ship_date
 -- chart: bar key=carrier+tracking_number value=money_at_risk
 -- drilldown: shipments by carrier, tracking_number, currency_code
--- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which leaves
---   one rightful charge. C was charged 0.80 more for 3 lb.
+-- example: A was charged 12.50 on two invoices, so 12.50 are at risk. B was charged 5 twice and credited once, which
+--   leaves one charge. C was charged 0.80 more for 3 lb.
 --   lines: invoice_number | tracking_number | billable_weight | billing_cost
 --   9 | A | 2 | 12.5
 --   10 | A | 2 | 12.5
@@ -33,15 +26,7 @@
 --   A | across invoices | same charge again | true | 25.0000 | 0.0000 | 12.5000 | 10, 9
 --   B | across invoices | credit | false | 10.0000 | -5.0000 | 0.0000 | 10, 9
 --   C | across invoices | adjustment | false | 10.8000 | 0.0000 | 0.0000 | 10, 9
-with
--- Where two lines have the same mark, their numbers are compared; all other lines are the only ones of their number.
-marked as (
-    select mark_of(tracking_number) as mark from loaded_shipments where billing_cost > 0
-),
-repeated as (
-    select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
-),
-lines as materialized (
+with lines as materialized (
     select
         s.carrier,
         s.tracking_number,
@@ -59,7 +44,7 @@ lines as materialized (
             order by s.invoice_id, s.row_number
         ) as place
     from loaded_shipments as s
-    semi join repeated as r on r.mark = mark_of(s.tracking_number)
+    semi join repeated_marks('loaded_shipments') as r on r.mark = mark_of(s.tracking_number)
     where s.billing_cost <> 0
     qualify
         count(*) filter (where s.billing_cost > 0)

@@ -1,34 +1,22 @@
 -- title: Possibly missing invoices
 -- purpose: Health, 2
 -- grain: gap
--- params: $min_invoices integer = 3: with fewer, too few invoices to infer a billing interval
--- means: nothing can list what was never announced, so the tenant's own pattern is used. expected_from is the first
---   day that nothing covers, expected_to the last one. Where a tenant's periods end more often on the
---   day on which the next begins than on the day before it, a period does not cover its last day. after_invoice and
---   before_invoice are the invoices on either side; of several for one period the latest before and the earliest
---   after, by invoice date and number. There are four kinds. voided: the days of a voided invoice's billing period
---   that no other invoice of its tenant, level and currency covers, but for a last day alone, on which the next
---   period may begin; a draft covers its days, since it is on its way. period: two billing periods start at least one
---   and a half usual steps apart, and days between them are not covered; the usual step is the median distance
---   between the starts of a tenant's billing periods (the lower of two middle ones), and missing is the distance in
---   steps, rounded, less one, but at least one. overdue: the period after the last one, each beginning a usual step
---   after the one before, has ended, and since its end as many days as an invoice usually takes (the ninth decile of
---   the days from a period's end to its latest invoice, never less than zero) and two more have passed; missing
---   counts such periods; expected_from to expected_to are that many steps. number: invoice numbers are read as
---   a prefix and a counter, and some counters are missing; here the days are the invoice dates of the two neighbours.
---   A prefix is counted for each tenant if that leaves no more numbers missing or if tenants share numbers, else for
---   the whole partner; at least min_invoices of them are needed, and at least four of five steps must be by one. A
---   voided invoice keeps its period and its number. An invoice without a known partner belongs to its tenant's
---   partner, or to the only one there is. finding is the gap in a sentence. Dates choose gaps that overlap
---   the days asked for, --tenant and --partner whose gaps they are; level, carrier, zone and currency choose nothing
---   here.
+-- params: $min_invoices integer = 3: the number of invoices that a pattern needs
+-- means: Invoices that were never announced cannot be listed, so gaps are inferred from the pattern of each tenant.
+--   "voided": days of a voided invoice that no other invoice covers. "period": uncovered days between two billing
+--   periods that start at least one and a half usual steps apart. "overdue": the next period has ended, and its invoice
+--   is more than two days later than usual. "number": invoice numbers missing from a sequence in which at least four of
+--   five steps are by one. `expected_from` and `expected_to` are the uncovered days, or the invoice dates beside
+--   missing numbers; `missing` counts periods or numbers. Dates, tenant and partner filter the gaps; the other filters
+--   have no effect.
 -- order: tenant; invoice_level; expected_from; kind; after_invoice
--- cannot say: that an invoice exists. A tenant may have shipped nothing, or a number may never have been given out.
+-- limits: A gap need not be a missing invoice: a tenant may have shipped nothing, and a number may never have been
+--   used.
 -- units: usual_step days
 -- detail: invoice_level, usual_step
 -- drilldown: invoices by after_invoice as search
--- example: Acme is invoiced by the week. The week from 19 January was voided and never billed again; nothing came for
---   the two weeks from 26 January, and the numbers A-4 and A-5 are missing.
+-- example: Acme is invoiced by the week. The week from 19 January was voided and not billed again; nothing came for the
+--   two weeks from 26 January, and the numbers A-4 and A-5 are missing.
 --   invoices: invoice_number | tenant | state | invoice_start_date | invoice_end_date | invoice_date
 --   A-1 | Acme | loaded | 2026-01-05 | 2026-01-11 | 2026-01-13
 --   A-2 | Acme | loaded | 2026-01-12 | 2026-01-18 | 2026-01-20
@@ -342,6 +330,6 @@ select
 from gaps as g
 left join parties as p on p.party = g.party
 where matches_tenant(p.tenant_id, p.tenant)
-and (getvariable('date_from') is null or g.expected_to >= cast(getvariable('date_from') as date))
-and (getvariable('date_to') is null or g.expected_from <= cast(getvariable('date_to') as date))
+and is_from(g.expected_to)
+and is_until(g.expected_from)
 order by p.tenant nulls last, p.invoice_level, g.expected_from, g.kind, g.after_invoice

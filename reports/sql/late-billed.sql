@@ -3,18 +3,19 @@
 -- grain: line
 -- params: $days integer = 60: list lines invoiced more than this many days after shipping
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: lists each line whose invoice is dated more than $days days after its ship date. days_to_invoice counts
---   these days, days_late those beyond the limit, and carrier_days the days from shipping to the carrier's own
---   invoice. first_billed_on is the earliest invoice date of the same carrier and tracking number in everything
---   loaded, whatever the filters, which choose the lines that are listed: if it is before invoice_date, the line adjusts something billed before.
+-- means: Lines whose invoice is dated more than `days` days after the ship date. `days_late` counts the days beyond
+--   this limit, `carrier_days` those from shipping to the carrier's own invoice. `first_billed_on` is the earliest
+--   invoice date of the tracking number in everything loaded; a date before `invoice_date` means that the line adjusts
+--   an earlier charge.
 -- order: currency; highest billing_cost first, whatever its sign; tracking_number
--- cannot say: whether your contract lets you refuse it; many carriers' terms end a claim, or a charge, after a number
+-- limits: Whether your contract lets you refuse the charge is not known; many carriers' terms end claims after a number
 --   of days.
--- units: billing_cost money, days_late days, carrier_days days
+-- units: days_late days, carrier_days days
 -- detail: invoice_id, row_number
 -- chart: bar key=carrier value=billing_cost combine=sum
 -- drilldown: shipments by invoice_id, row_number, carrier, currency_code; billing_cost
--- example: Shipped on 1 January and invoiced on 10 March, 68 days later: eight days more than 60. The other took 40 days.
+-- example: Shipped on 1 January and invoiced on 10 March, 68 days later: eight days more than 60. The other took 40
+--   days.
 --   lines: tracking_number | ship_date | carrier_invoice_date | invoice_generation_date | billing_cost
 --   A | 2026-01-01 | 2026-03-01 | 2026-03-10 | 12
 --   B | 2026-01-29 | 2026-03-01 | 2026-03-10 | 9

@@ -1,14 +1,12 @@
 -- title: Tenant-level and partner-level invoices compared
 -- purpose: Health, 5
 -- grain: month of the reported date, carrier, currency
--- means: both levels are read, whatever --level says, and compared by carrier, tracking number and currency; the
---   lines of a number are added up on each side first. An unknown level counts as tenant level. difference is partner
---   level less tenant level. only_at_tenant_level, only_at_partner_level and cost_differs count tracking numbers. A
---   number belongs to the month of its earliest reported date on either side.
+-- means: Compares tenant-level and partner-level invoices by carrier, tracking number and currency, whatever the filter
+--   by level; an unknown level counts as tenant level. `difference` is partner level less tenant level. The last three
+--   columns count tracking numbers. A number belongs to the month of its earliest line.
 -- order: currency; month; carrier
--- cannot say: whether a missing side is still to come; partner-level invoices may cover other days. Partner-level
---   lines carry the partner's name, so a tenant filter leaves them out.
--- units: tenant_level_cost money, partner_level_cost money, difference money
+-- limits: A missing side may still be billed, and partner-level invoices may cover other days. Partner-level lines have
+--   the partner's name, so a filter by tenant leaves them out.
 -- drilldown: shipments by month, carrier, currency_code, level=all
 -- example: A was billed to the tenant and to the partner at 5, B at 6 and 6.50, C to the tenant only.
 --   invoices: invoice_number | invoice_level
@@ -23,15 +21,7 @@
 --   rows: tenant_level_cost | partner_level_cost | difference | only_at_tenant_level | only_at_partner_level | cost_differs
 --   18.0000 | 11.5000 | -6.5000 | 1 | 0 | 1
 with
--- Most numbers stand on one line, which needs no grouping by number. Lines whose mark no other line has are such; of two
--- numbers with the same mark nothing is believed, they are only looked at more closely.
-marked as (
-    select mark_of(tracking_number) as mark from filtered_shipments
-),
-repeated as (
-    select distinct mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
-),
--- A number of several lines by itself; all others of a day, carrier and currency together, without their numbers.
+-- Numbers that may be on several lines are grouped by number; all others of a day, carrier and currency together.
 numbers as (
     select
         s.carrier,
@@ -44,7 +34,7 @@ numbers as (
         sum(s.billing_cost) filter (where s.level <> 'partner') as tenant_cost,
         sum(s.billing_cost) filter (where s.level = 'partner') as partner_cost
     from filtered_shipments as s
-    left join repeated as r on r.mark = mark_of(s.tracking_number)
+    left join repeated_marks('filtered_shipments') as r on r.mark = mark_of(s.tracking_number)
     group by all
 ),
 counted as (

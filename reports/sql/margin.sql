@@ -2,20 +2,16 @@
 -- purpose: Spend, 9
 -- grain: tenant, carrier, currency
 -- source: costs
--- means: the lines of a tracking number are added up and compared with the lines of your costs (--costs FILE) for the
---   same carrier (in upper or lower case), tracking number and currency. tracking_numbers counts the numbers of the row,
---   covered_numbers those with a cost; covered_cost is what was billed for these, own_cost what they cost you, margin
---   the first less the second, and margin_percent the margin in percent of covered_cost. The cost of a number that
---   several tenants were billed for is divided in proportion to what each was billed, to four decimals, so that the
---   parts add up exactly: in order of their names each takes the rounded total up to and with it less the rounded
---   total before it. A tenant that was billed zero or less bears nothing; if all were, the first by name bears all.
+-- means: Billed cost compared with your own cost (`--costs FILE`) by carrier, tracking number and currency.
+--   `covered_cost`, `own_cost` and `margin` are of the numbers that have an own cost (`covered_numbers`). The own cost
+--   of a number that several tenants were billed for is divided in proportion to what each was billed.
 -- order: currency; highest margin first; tenant; carrier
--- cannot say: anything about tracking numbers without a cost; without a file, no number has one.
--- units: coverage_percent %, billing_cost money, covered_cost money, own_cost money, margin money, margin_percent %
+-- limits: Tracking numbers without an own cost are not covered; without a file none is.
+-- units: coverage_percent %, margin_percent %
 -- chart: bar key=tenant+carrier value=margin
 -- drilldown: shipments by tenant, carrier, currency_code; billing_cost, tracking_numbers=packages
--- example: A was billed to Acme for 9 and to Beta for 3 and cost us 8: Acme bears three quarters, 6, and Beta 2. For B no
---   cost is known.
+-- example: A was billed to Acme for 9 and to Beta for 3, and costs us 8: Acme bears 6 and Beta 2. For B no cost is
+--   known.
 --   lines: invoice_number | tenant | tracking_number | billing_cost
 --   1 | Acme | A | 9
 --   2 | Beta | A | 3
@@ -28,13 +24,9 @@
 with own as (
     select lower(carrier) as carrier_key, tracking_number, currency_code, sum(cost) as cost from costs group by all
 ),
--- Only numbers of several lines and those that have a cost are grouped by number. Lines whose mark no other line has are
--- of one line; of two numbers with the same mark nothing is believed, they are only looked at more closely.
-marked as (
-    select mark_of(tracking_number) as mark from selected_shipments
-),
+-- Only numbers that may be on several lines, and those with a cost, are grouped by number.
 looked_up as (
-    select mark from (select mark, lag(mark) over (order by mark) as mark_before from marked) where mark = mark_before
+    from repeated_marks('selected_shipments')
     union
     select mark_of(tracking_number) from own
 ),

@@ -2,25 +2,21 @@
 -- purpose: Audit, 8
 -- grain: month of the reported date, carrier, service level, currency
 -- params: $min_shipments integer = 3: a price counts only if it has at least this many lines in the month
---   $min_cells integer = 3: a least price is a minimum charge if at least this many zones and weights have it
--- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of one zone and
---   weight, rounded up to a whole pound, cost. The filter by tenant says whose lines these are; beyond that prices and
---   minimum charges are of all lines that are loaded, whatever the filters, which choose the lines that are counted. Where the least price of a carrier's service in a month is that of several zones
---   and weights (priced_alike, at least min_cells), it is a minimum charge: what is lighter or nearer costs no less.
---   minimum_charge is that price, up_to_lb the heaviest weight that has it. shipments counts the lines above zero of that
---   service in that month within the filters, floor_shipments those of them that cost exactly the minimum, whatever their zone and weight,
---   floor_cost what they cost together and share_of_shipments their share. change is the minimum less that of the last month
---   before that had one, change_percent the same in percent of it. A service without a minimum charge in a month, or
---   without a line within the filters, has no row.
+--   $min_cells integer = 3: the lowest price is a minimum charge if at least this many zones and weights have it
+-- means: A price is the median charge of a month for one carrier, service, zone and weight in whole pounds. When the
+--   lowest price of a service is that of at least `min_cells` zones and weights (`priced_alike`), it is taken for the
+--   minimum charge. `floor_shipments` counts the charges within the filters of exactly this amount, `shipments` all
+--   charges of the service. `change` compares with the last month before that had a minimum charge. Only the filter by
+--   tenant limits the prices.
 -- order: currency; month; carrier; service_level
--- cannot say: what the list says; nor what the shipments would cost without a minimum. A charge in which fuel is contained
---   moves with fuel. Where tenants have prices of their own, ask for one tenant.
--- units: minimum_charge money, floor_cost money, share_of_shipments %, change money, change_percent %
+-- limits: The price list is not known, nor the cost without a minimum. A fuel surcharge within the price moves the
+--   minimum. Filter by tenant when tenants have their own prices.
+-- units: share_of_shipments %, change_percent %
 -- chart: line key=month value=share_of_shipments series=carrier+service_level
 -- drilldown: shipments by month, carrier, service_level, currency_code, lines=charges; shipments
 --   shipments by month, carrier, service_level, currency_code, minimum_charge as billing_cost; floor_shipments=shipments, floor_cost=billing_cost
--- example: 1, 2 and 3 lb into zone 2 and 1 lb into zone 3 cost 9 each, four prices alike, so 9 is the minimum, up to 3 lb; four of
---   the five lines cost it.
+-- example: 1, 2 and 3 lb into zone 2 and 1 lb into zone 3 cost 9 each, so 9 is the minimum, up to 3 lb; four of five
+--   lines cost it.
 --   lines: carrier_zone | billable_weight | billing_cost
 --   2 | 1 | 9
 --   2 | 2 | 9
@@ -39,22 +35,11 @@ listed as (
         service_level,
         currency_code,
         zone,
-        lb,
+        rated as lb,
         sum(shipments) as n,
         list(counted_value(billing_cost, shipments)) as prices
-    from (
-        select
-            month_start(report_date) as start,
-            carrier,
-            service_level,
-            currency_code,
-            zone,
-            rated_lb(billable_weight, billable_weight_unit) as lb,
-            billing_cost,
-            count(*) as shipments
-        from tenant_shipments
-        where billing_cost > 0 and service_level is not null and zone is not null and billable_weight is not null
-        group by all
+    from price_counts(
+        month_start(report_date), service_level, rated_lb(billable_weight, billable_weight_unit), 'tenant_shipments'
     )
     group by all
     having sum(shipments) >= $min_shipments

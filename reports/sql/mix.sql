@@ -3,24 +3,18 @@
 -- grain: month (or week) of the reported date, carrier, part (zone, service or weight break), currency
 -- params: $by zone|service|weight = zone: what a part is: a zone in one spelling, a service level or a weight break
 --   $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
--- means: shipments counts lines, packages the distinct tracking numbers; cost_per_shipment is billing_cost divided by
---   packages. share_of_shipments is of the carrier's lines in that month and currency. shift is how many percentage
---   points the share changed from the month before (with grain=week: the week before); it is worked out from shares
---   that are not rounded, a part the month before did not have counts as zero there, and it is empty where the
---   carrier had no lines at all. Dates choose the lines that a row counts; the month before is counted whole, of the
---   lines that pass the other filters. A part that has no lines in a month has no row. With by=service, average_zone is the
---   mean zone of the row's lines that have one, where the service's zones are a scale: all zones given by lines that
---   pass the other filters, whatever days are asked for, are numbers no more than 20 apart. With by=weight, a break
---   goes from above its first weight up to and including its second, by pounds before rounding; they are called as in
---   "cost": "0 lb", "0 to 1 lb", then up to 2, 3, 5, 10, 20, 30, 50, 70 and 150, "over 150 lb" and "no weight".
+-- means: The share of each zone, service or weight break in the lines of a carrier by month or week. `shift` is the
+--   change of the share, in percentage points, against the period before, which is counted whole; it is empty when the
+--   carrier had no lines then. With `by=service`, `average_zone` is the mean zone where the zones of the service are a
+--   scale of numbers. Weight breaks are those of `cost`.
 -- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
--- cannot say: distance. Zones of two carriers or services are not the same measure, so there is no mean across them.
--- units: billing_cost money, cost_per_shipment money, share_of_shipments %, shift points, credits money
+-- limits: Zones of two carriers or services are not the same distance, so there is no mean across them.
+-- units: share_of_shipments %, shift points
 -- detail: credits
 -- chart: line key=month value=share_of_shipments series=carrier+part
 -- drilldown: shipments by month, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
--- example: In January one of three parcels goes to zone 8, 33.33 %; in February two of three, 66.67 %. The shift is 33.33
---   points, not the 33.34 between the rounded shares.
+-- example: In January one of three parcels goes to zone 8, in February two of three. The shift is 33.33 points, taken
+--   before rounding.
 --   lines: ship_date | carrier_zone | billing_cost
 --   2026-01-10 | 5 | 8
 --   2026-01-10 | 5 | 8
@@ -34,11 +28,11 @@
 --   2026-02 | 5 | 1 | 33.33 | -33.33 | 8.0000
 --   2026-02 | 8 | 2 | 66.67 | 33.33 | 12.0000
 with
--- Pounds stand here once: a break compares them eleven times, which DuckDB would plan as often.
+-- A break compares pounds eleven times, and DuckDB would compute them as often.
 lines as (
     select *, case when $by = 'weight' then lb_of(billable_weight, billable_weight_unit) end as lb from undated_shipments
 ),
--- Zones are read off a group of lines and not off each: only where a service's mean is asked for.
+-- Zones are read once for each group of lines, and only for a service's mean.
 grouped as (
     select
         period_start(report_date, $grain) as start,
@@ -130,7 +124,7 @@ left join repeats_by(
     on r.a = s.start and r.b = s.carrier and r.c is not distinct from s.part and r.currency_code = s.currency_code
 left join carriers as c
     on c.carrier = s.carrier and c.currency_code = s.currency_code
-    and c.start = case when $grain = 'week' then s.start - interval 7 day else s.start - interval 1 month end
+    and c.start = period_before(s.start, $grain)
 left join shared as p
     on p.carrier = c.carrier and p.currency_code = c.currency_code and p.start = c.start
     and p.part is not distinct from s.part

@@ -2,29 +2,23 @@
 -- purpose: Audit, 3
 -- grain: shipment
 -- source: weights
--- params: $threshold decimal = 3.5: how many robust deviations from the median make an outlier
---   $min_shipments integer = 8: how many lines there must be to compare with
+-- params: $threshold decimal = 3.5: the number of robust deviations from the median that make an outlier
+--   $min_shipments integer = 8: the number of lines to compare with
 --   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
---   $min_percent decimal = 10: differences of fewer percent of the median are left out; they are the size of a price change
+--   $min_percent decimal = 10: differences of fewer percent of the median are left out
 --   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
--- means: the filters choose the lines that are examined and may be listed; what they are compared with is everything
---   loaded, whatever its date or tenant. A line is compared with all lines of its carrier, service, zone, rated weight
---   and currency from the same period between two general price changes (as "price-changes" finds them with its usual
---   parameters and no filter, by the date that the report uses; a month with a
---   general change begins a new period; period_from is its first day, empty for the first). The rated weight is the
---   billed weight, rounded up to a whole pound or to the carrier's own step (--weights FILE); lb is that in pounds.
---   like_shipments counts the lines compared, this one included; median is their median, difference the cost less the
---   median. robust_z is the difference divided by 1 / 0.6745 times the median of all distances from the median
---   (Iglewicz and Hoaglin); where that median is zero, by 1.253314 times their mean. The line is listed if robust_z,
---   before it is rounded, is at least the threshold in either direction. Medians are means of the two middle values.
---   Only lines above zero with a service, zone and weight are compared.
+-- means: Charges that differ clearly from like charges: the same carrier, service, zone, rated weight and currency,
+--   between two general price changes (see `price-changes`). The filters choose the charges that may be listed; they
+--   are compared with everything loaded. `robust_z` is the difference from the median divided by 1.4826 times the
+--   median distance from it (Iglewicz and Hoaglin), or by 1.253314 times the mean distance when that median is zero.
+--   `like_shipments` counts the charges that are compared.
 -- order: currency; greatest difference first, whatever its sign; tracking_number
--- cannot say: that a charge is wrong. A surcharge, a correction and a mistake look the same.
--- units: billing_cost money, median money, difference money
+-- limits: A surcharge, a correction and a mistake look the same.
+-- units: lb -, rated_weight -
 -- detail: period_from, invoice_id, row_number, rated_weight, rated_unit
 -- drilldown: shipments by invoice_id, row_number; billing_cost
--- example: Seven parcels cost 8 to 13 and one 40. Of 8, 9, 10, 10, 11, 12, 13, 40 the median is 10.5; the distances from it
---   are 2.5, 1.5, 0.5, 0.5, 0.5, 1.5, 2.5 and 29.5, their median 1.5. 29.5 / (1.4826 x 1.5) is 13.27.
+-- example: Of 8, 9, 10, 10, 11, 12, 13 and 40 the median is 10.5. The median distance from it is 1.5, and 29.5 /
+--   (1.4826 x 1.5) is 13.27.
 --   lines: tracking_number | billing_cost
 --   A | 8
 --   B | 9
@@ -45,11 +39,11 @@ periods as (
     from (
         select distinct carrier, service_level, currency_code, date '0001-01-01' as period_from from monthly_prices
         union all
-        select carrier, service_level, currency_code, start from price_moves(3, 3) where verdict <> 'some prices'
+        select carrier, service_level, currency_code, start from price_moves(3, 3, prices := 'all_prices') where verdict <> 'some prices'
     )
 ),
--- A cell's prices as ten-thousandths; a median of two middle values is kept doubled, so that it is whole. Lists are less work
--- than windows over all prices. Where even the lowest and the highest are too close, nothing is listed.
+-- A cell's prices as ten-thousandths; a median of two middle values is kept doubled, so that it is whole. A cell whose lowest and
+-- highest price are too close has no outlier.
 cells as (
     select
         m.carrier,
@@ -140,7 +134,7 @@ far as (
     where abs(score_numerator) * 10000 >= ten_thousandths($threshold) * score_denominator
     group by all
 ),
--- A price stands for all its examined shipments, so those before it tell whether the limit is reached already.
+-- A price has all its examined shipments, so the limit is reached when those before it are enough.
 chosen as (
     select
         * exclude (size, score_numerator, score_denominator, mad_4, total_2),
@@ -160,9 +154,8 @@ chosen as (
             0
         ) < $limit
 ),
--- As one list and out of it again: DuckDB takes prices that were joined for millions, and would hold all lines in memory to find
--- these few among them.
-wanted as (
+-- Through a list, so that DuckDB expects few rows: after a join it expects millions, and would keep all lines in memory.
+listed as (
     select unnest(prices, max_depth := 2) from (select list(c) as prices from chosen as c)
 )
 select
@@ -186,7 +179,7 @@ select
     o.rated_weight,
     o.rated_unit
 from selected_shipments as s
-join wanted as o
+join listed as o
     on o.carrier = s.carrier and o.service_level = s.service_level and o.zone = s.zone
     and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
     and s.report_date >= o.period_from and (o.period_to is null or s.report_date < o.period_to)

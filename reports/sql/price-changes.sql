@@ -2,31 +2,23 @@
 -- purpose: Change, 3
 -- grain: month of the reported date, carrier, service level (and zone), currency
 -- source: weights
--- params: $by service|zone = service: of what a row is: a service, or each zone of it
+-- params: $by service|zone = service: a row for each service, or for each zone of it
 --   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
---   $min_cells integer = 3: with fewer prices compared, a change is not called general
--- means: a price is the median (the mean of the two middle ones, rounded to four decimals) that a month's lines of
---   one zone and rated weight cost; the rated weight is the billed weight, rounded up to a whole pound or to the
---   carrier's own step (--weights FILE). Each is compared with the same in the last month before it that had enough
---   lines. cells_compared counts the zones and rated weights with such a pair, cells_raised and cells_lowered those
---   that went up or down, shipments the month's lines behind them that pass the filters. The filters choose the lines that are
---   examined: a zone and rated weight counts in a month if one of its lines passes them. Its prices are of all lines of
---   the tenants that the filters name (all without such a filter) in whole months, so that a month is compared with
---   those before --from too. share_raised is cells_raised in percent of
---   cells_compared. median_change_percent is the median of the changes in percent, rounded once. The verdict is
---   "general increase" when at least 80 % of at least min_cells compared were raised, "general decrease" when as many
---   were lowered, else "some prices". A month without any change has no row. Only lines above zero with a service,
---   zone and weight are compared.
+--   $min_cells integer = 3: with fewer prices compared, no change is general
+-- means: A price is the median charge of a month for one zone and rated weight, compared with the last month before
+--   that had a price. `cells_compared` counts the zones and rated weights with both prices, `cells_raised` and
+--   `cells_lowered` those that changed. `verdict` is "general increase" or "general decrease" when at least 80 % of
+--   `min_cells` or more prices changed in that direction. The filters choose the charges that are examined; the prices
+--   are of all charges of the selected tenants in whole months. A month without a change has no row.
 -- order: currency; month; carrier; service_level; zone (numbers by size, then others by name)
--- cannot say: why. A new contract, a surcharge folded into the price and a general rate increase look the same from
---   outside.
+-- limits: The reason is not known: a new contract, a surcharge within the price and a general increase look the same.
 -- units: share_raised %, median_change_percent %
--- shown: zone zone
+-- groups: zone
 -- chart: line key=month value=median_change_percent series=carrier+service_level
 --   heatmap key=zone y=month+carrier+service_level value=median_change_percent
 -- drilldown: shipments by month, carrier, service_level, zone, currency_code
--- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %, of
---   which the middle one is 5 %.
+-- example: Zones 2, 5 and 8 cost 10, 20 and 30 in January and 10.50, 21 and 31 in February: raised by 5, 5 and 3.33 %,
+--   of which the middle one is 5 %.
 --   lines: ship_date | carrier_zone | billing_cost
 --   2026-01-10 | 2 | 10
 --   2026-01-10 | 5 | 20

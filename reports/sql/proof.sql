@@ -2,29 +2,18 @@
 -- purpose: Health, 1
 -- grain: invoice, currency that its file bills
 -- source: accepted
--- means: stated_total and stated_shipments are what the invoice's header says; billing_cost and shipments what its
---   lines add up to. Both differences (loaded less stated) should be zero. If a file bills several currencies, each
---   is a row with its lines and cost; stated_currency is in all of them, the other stated values in the row of
---   the invoice's own currency (the stated one if the file bills in it, else the one that most of its lines have),
---   where shipments_difference counts the lines of all. Amounts in different currencies have no difference. proof
---   says how the file was proved: hash (its SHA-256 was announced and found), header (count and sum agree), accepted (no
---   hash, a spreadsheet seems to have changed its cells, and it was imported with --accept-spreadsheet) or unproved. differences names the rules on which header and lines disagree (each once, in the order of text, with
---   ", " between), grade the gravest of them: money (total-amount), count (shipment-count), currency, dates (period:
---   ship dates outside the billing period, as late charges have) or form (all others). A rule you accept (--accepted
---   FILE with invoice_number, rule and reason; an empty number accepts it for all invoices) no longer counts, and
---   accepted_because gives the reason (of several for one rule the last in the order of text; of several rules each
---   reason once, in that order, with "; " between). verdict is "contradicted" for a grade of money, count or
---   currency, else "proved" or "unproved"; "voided, not counted" and "not loaded" come before these. --from and --to
---   choose the invoices whose billing period has a day among those asked for, with --by invoice-date those that are
---   dated so; --carrier and --zone those with a line that counts and passes all filters.
--- order: grade, the gravest first and none last; currency; greatest difference first, whatever its sign, none counting as
---   zero; invoice_date; invoice_number
--- cannot say: whether the billing service billed correctly; it proves that we have what was sent.
--- units: stated_total money, billing_cost money, difference money
+-- means: The header of each invoice beside the sum of its lines. `proof` is "hash" (the file has the announced
+--   SHA-256), "header" (count and sum agree), "accepted" (imported with `--accept-spreadsheet`) or "unproved".
+--   `differences` lists the rules on which header and lines disagree, and `grade` is the gravest of them; a rule in
+--   `--accepted FILE` no longer counts. `verdict` is "contradicted" when money, count or currency differ. An invoice in
+--   several currencies has a row for each, with the stated values in the row of its own currency.
+-- order: grade, the gravest first and none last; currency; greatest difference first, whatever its sign, none counting
+--   as zero; invoice_date; invoice_number
+-- limits: It proves that we have what was sent, not that the billing service billed correctly.
 -- detail: version, invoice_level, invoice_id, file_sha256, loaded_at
 -- drilldown: invoice by invoice_id
 -- example: A sums to 5 and 6.50 was stated, so 1.50 is missing. B was stated with one line more, which its tenant
---   explained. C is as it was stated.
+--   explained. C agrees.
 --   invoices: invoice_number | stated_total | stated_shipments
 --   A | 6.50 | 1
 --   B | 5 | 2

@@ -3,19 +3,17 @@
 -- grain: carrier, service level, zone in one spelling, rated weight, currency
 -- source: weights
 -- params: $min_shipments integer = 1: leave out cells with fewer shipments
--- means: lb is the rated weight in pounds: the billed weight, rounded up to a whole pound, or to the step of the
---   carrier's own unit (--weights FILE); rated_weight and rated_unit show it as the carrier rates it. The median is
---   the mean of the two middle prices, rounded once. first_decile is the lowest price that at least a tenth of the
---   lines cost at most, last_decile the same for nine tenths; both were really billed. distinct_prices shows how firm
---   a price is: 1 is a price list, many are surcharges or price changes within the period. Only lines above zero with
---   a service, zone and weight are counted.
+-- means: Billed prices by service, zone and rated weight: the billed weight rounded up to a whole pound, or to the
+--   carrier's own step (`--weights FILE`). A median is the mean of the two middle prices; deciles are prices that were
+--   billed. One distinct price means a price list; many mean surcharges or price changes. Only charges with a service,
+--   zone and weight count.
 -- order: currency; carrier; service_level; zone (numbers first, by size, then others by name); rated weight
--- cannot say: the list price or the discount. Surcharges are not separate from freight.
--- units: lb lb, lowest money, first_decile money, median money, last_decile money, highest money
+-- limits: The list price and the discount are not known. Surcharges are not separate from freight.
+-- units: lb lb, rated_weight -
 -- detail: rated_weight, rated_unit
 -- drilldown: shipments by carrier, service_level, zone, lb as rated_lb, currency_code
--- example: Four parcels rated at 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5. The
---   credit is no price, and the line without a zone is in no cell.
+-- example: Four parcels rated at 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5.
+--   The credit is no price, and the line without a zone is in no cell.
 --   lines: carrier_zone | billable_weight | billing_cost
 --   5 | 2 | 8
 --   05 | 1.2 | 9

@@ -2,24 +2,17 @@
 -- purpose: Audit, 2
 -- grain: carrier, service level, currency
 -- source: rates
--- means: each line above zero is compared with the line of your rates (--rates FILE) that fits its carrier and
---   service level (in upper or lower case), its zone (in one spelling), its weight before rounding (above from_lb, up
---   to and including to_lb; in kilograms or ounces where the column unit says kg or oz; the columns may be called
---   from_weight and to_weight), its currency and the reported date (from valid_from on, before valid_to). unit,
---   valid_from and valid_to may be missing. An empty cell fits everything, also a shipment that has no such value. If
---   several fit, the one that names the most counts (of carrier, service level, zone, and weight, which one bound or
---   both name), then the one valid from the latest day (one without valid_from after all others), then the lowest
---   rate. shipments and billing_cost count all lines above zero, covered_shipments and covered_cost those with a rate,
---   coverage_percent the covered part of the lines. variance is covered_cost less expected_cost; overcharged_shipments
---   and overcharged_cost count the lines billed above their rate, and by how much.
+-- means: Each charge compared with your agreed rate (`--rates FILE`). A rate fits by carrier, service, zone, weight
+--   (above `from_lb`, up to `to_lb`), currency and date (from `valid_from` on, before `valid_to`); an empty cell fits
+--   all. Of several rates the one that names the most counts, then the latest, then the lowest. `variance` is
+--   `covered_cost` less `expected_cost`; `overcharged_cost` is the part above the rates.
 -- order: currency; highest variance first; carrier; service_level
--- cannot say: which part of a variance is a surcharge. Without a file no line is covered.
--- units: coverage_percent %, billing_cost money, covered_cost money, expected_cost money, variance money,
---   overcharged_cost money
+-- limits: The part of a variance that is a surcharge is not known. Without a file no line is covered.
+-- units: coverage_percent %
 -- chart: bar key=carrier+service_level value=variance
 -- drilldown: shipments by carrier, service_level, currency_code
--- example: Ground of up to two pounds was agreed at 9.50, and at 10 from March on; whatever else UPS carries at 12. The
---   line of 2 March is billed at 10.40, 0.40 too much; that of February as agreed; three pounds cost 12 as agreed.
+-- example: Ground up to two pounds was agreed at 9.50, from March on at 10; anything else of UPS at 12. The line of 2
+--   March is billed at 10.40, 0.40 too much; the other two as agreed.
 --   lines: ship_date | service_level | billable_weight | billing_cost
 --   2026-02-20 | Ground | 2 | 9.5
 --   2026-03-02 | Ground | 2 | 10.4

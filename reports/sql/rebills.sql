@@ -1,24 +1,19 @@
 -- title: Voided invoices and their replacements
 -- purpose: Audit, 7
 -- grain: voided invoice that had lines, its replacement, currency; a separate row for what was not billed again
--- params: $min_shared_percent integer = 10: an invoice with a smaller share of the tracking numbers, or of their cost, is no replacement
--- means: a replacement is an active invoice (finalized, not voided) that is dated on or after the voided one and has
---   at least min_shared_percent of its tracking numbers (of the same carrier and currency) and of its cost. Of an
---   invoice that cost zero or less, only the numbers are asked for. shared_numbers counts the numbers both have;
---   shared_percent and shared_cost_percent are their share of the voided invoice, by number and by what they cost on
---   it. shared_before is what they cost on the voided invoice, shared_after on the replacement, difference the second
---   less the first. Several invoices may replace one. missing_numbers and missing_cost are what no replacement has.
---   The filters choose the voided invoices' lines, of which all figures are; replacements are looked for among all
---   lines of the same level, whatever their date, tenant, carrier or zone.
+-- params: $min_shared_percent integer = 10: with a smaller share of the tracking numbers or of their cost, an invoice is no replacement
+-- means: Voided invoices and their replacements: active invoices, dated no earlier, with at least `min_shared_percent`
+--   of the tracking numbers and of the cost. `shared_before` and `shared_after` are the cost of the shared numbers on
+--   the voided invoice and on the replacement; `missing_numbers` and `missing_cost` are on no replacement. The filters
+--   choose lines of voided invoices; replacements are found among all lines of the level.
 -- order: currency; voided_at; invoice_number; replacements before what is missing, the most shared numbers first
--- cannot say: why an invoice was voided; nor anything about voided invoices whose file was never loaded.
--- units: billing_cost money, shared_percent %, shared_cost_percent %, shared_before money, shared_after money,
---   difference money, missing_cost money
+-- limits: The reason for a void is not known. Voided invoices whose file was never loaded are missing.
+-- units: shared_percent %, shared_cost_percent %
 -- detail: invoice_id, replacement_id, shared_cost_percent
 -- chart: bar key=invoice_number value=missing_cost combine=sum
 -- drilldown: invoice by invoice_id
--- example: V had A for 50, B for 40 and C for 10. R bills A and B again, for 50 and 38: two of three numbers, 90 of 100.
---   X has C among its own, but that is 10 of 100 and less than the quarter asked for here, so C is missing.
+-- example: V had A for 50, B for 40 and C for 10. R bills A and B again, for 50 and 38: two of three numbers, 90 of
+--   100. X has C, but that is 10 of 100, less than the quarter required here, so C is missing.
 --   invoices: invoice_number | state
 --   V | voided
 --   lines: invoice_number | tracking_number | billing_cost
@@ -34,7 +29,7 @@
 --   V | billed again | R | 66.67 | 90.00 | -2.0000 | |
 --   V | not billed again | | | | | 1 | 10.0000
 with
--- By these all living lines are looked through for the few that may be of a voided number; the join below compares numbers.
+-- They find the few active lines that may have a voided number; the join below compares the numbers.
 marks as (
     select distinct mark_of(tracking_number) as mark from voided_shipments
 ),
@@ -53,7 +48,7 @@ voided as (
     from voided_shipments
     group by invoice_id, currency_code, carrier, tracking_number
 ),
-living as (
+active as (
     select
         invoice_id,
         any_value(invoice_number) as invoice_number,
@@ -64,7 +59,7 @@ living as (
         sum(billing_cost) as cost
     from base_shipments as b
     semi join marks as m on m.mark = mark_of(b.tracking_number)
-    where list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
+    where matches_level(invoice_level)
     group by invoice_id, currency_code, carrier, tracking_number
 ),
 invoices_voided as (
@@ -91,7 +86,7 @@ shared as (
         l.invoice_number as replacement_number,
         l.cost as cost_after
     from voided as v
-    join living as l
+    join active as l
         on l.carrier = v.carrier and l.tracking_number = v.tracking_number and l.currency_code = v.currency_code
         and l.dated >= v.dated
 ),

@@ -3,27 +3,21 @@
 -- grain: invoice, currency
 -- source: payments
 -- params: $usual_of integer = 6: the usual total is the median of this many earlier invoices
---   $min_invoices integer = 3: with fewer invoices before, there is no usual total
---   $unusual_percent integer = 50: an invoice that differs from the usual total by this many percent or more is unusual
--- means: lists the finalized invoices that are not voided, in each currency they bill. invoice_date and due_date are
---   what the service stated. total is what the invoice states, or what its lines add up to if it states no total in
---   that currency; invoices with neither are left out. usual_total is the median of the tenant's $usual_of invoices
---   before it, whatever days are listed (by invoice date, then number) of the same level and currency, rounded to
---   four decimals; difference is total less usual_total, and difference_percent that in percent of usual_total.
---   open_amount is total less what was paid (--payments FILE, as in "payables"). days_past_due counts from the due
---   date to the publication; it is zero before it and empty without one. cash_until_due adds up what is open of the
---   invoices listed, with a due date up to and including this one, in that currency: the cash needed by then. --from
---   and --to choose the invoices whose billing period has a day among those asked for, with --by invoice-date those
---   that are dated so; --carrier and --zone those with a line that counts and passes all filters.
+--   $min_invoices integer = 3: with fewer earlier invoices there is no usual total
+--   $unusual_percent integer = 50: a total that differs from the usual one by this many percent or more is unusual
+-- means: Finalized invoices in each currency they bill, with their due date and open amount (payments as in
+--   `payables`). `usual_total` is the median of the tenant's `usual_of` invoices before it, of the same level and
+--   currency. `days_past_due` counts up to the publication. `cash_until_due` adds up the open amounts that are due by
+--   that day.
 -- order: currency; due_date (none last); invoice_number
--- cannot say: why a total is unusual; a tenant may have shipped more. Only a file of payments can say what was paid.
--- units: total money, usual_total money, difference money, difference_percent %, open_amount money, cash_until_due
---   money
+-- limits: The reason for an unusual total is not known; a tenant may have shipped more. Only a file of payments shows
+--   what was paid.
+-- units: difference_percent %
 -- detail: invoice_level, invoice_id
 -- chart: bar key=due_date value=open_amount combine=sum
 -- drilldown: invoice by invoice_id
--- example: After totals of 90, 100 and 120 the usual total is 100; an invoice of 250 is 150 above it. Of the first 90 are
---   paid, so 100 + 120 + 250 are needed until the end of April.
+-- example: After totals of 90, 100 and 120 the usual total is 100; an invoice of 250 is 150 above it. The first 90 are
+--   paid, so 100 + 120 + 250 are needed by the end of April.
 --   invoices: invoice_number | invoice_date | invoice_due_date
 --   A | 2026-01-10 | 2026-02-10
 --   B | 2026-02-10 | 2026-03-10

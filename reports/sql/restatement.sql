@@ -3,14 +3,11 @@
 -- grain: invoice, currency
 -- params: $first instant: the earlier instant (a date is its end, in UTC); without it, 30 days before the later one
 --   $second instant: the later instant; without it, that of --as-known-on or the publication
--- means: both sides count the lines a report would have counted at that instant, with the same filters. The filters limit
---   the lines on both sides, of which all figures are: an invoice is listed if its lines within the filters differ in
---   any cell or in number, so that a line whose date or zone was moved past a filter is on one side only. cause is "loaded" (none of its files
---   counted then), "voided" (none counts now) or "new file" (another version, which may differ in other cells than
---   the cost, or no longer bill a currency). difference is cost_second less cost_first.
+-- means: Invoices whose lines within the filters differ between two instants. `cause` is "loaded" (none of its files
+--   counted before), "voided" (none counts now) or "new file" (another version). `difference` is `cost_second` less
+--   `cost_first`.
 -- order: currency; greatest difference first, whatever its sign; invoice_number
--- cannot say: anything from before the first load. Names and levels of tenants are today's on both sides.
--- units: cost_first money, cost_second money, difference money
+-- limits: Nothing is known from before the first load. Names and levels of tenants are today's at both instants.
 -- detail: invoice_id
 -- chart: bar key=invoice_number+tenant value=difference
 -- drilldown: invoice by invoice_id
@@ -62,7 +59,7 @@ read as (
     and passes_filters(
         tenant_id, coalesce(n.label, v.tenant), carrier, carrier_zone, currency_code, ship_date, invoice_generation_date
     )
-    and list_contains(cast(getvariable('levels') as varchar[]), coalesce(invoice_level, 'unknown'))
+    and matches_level(invoice_level)
     group by all
 ),
 first_side as (

@@ -1,20 +1,18 @@
 -- title: Rolling spend by carrier
 -- purpose: Spend, 7
 -- grain: week of the reported date, carrier, currency
--- params: $weeks integer = 52: how many weeks are added up, including the week of the row
--- means: billing_cost sums the lines of the week (Monday to Sunday, ISO 8601) by the reported date; rolling_cost sums
---   that week and the weeks before it, $weeks in all. Carriers give discounts by such a sum. Credits are
---   included. From a carrier's first week with lines in that currency to its last, a week without lines is a row with
---   zero. change_on_week is rolling_cost less that of the row before; it is empty in the first week. is_full says
---   whether $weeks weeks have passed, counting from the first. Dates choose the weeks that are shown and the lines of
---   billing_cost; rolling_cost adds all lines up to --to that pass the other filters.
+-- params: $weeks integer = 52: the number of weeks that are added up, including the week of the row
+-- means: `rolling_cost` sums the cost, credits included, of `weeks` weeks (Monday to Sunday, ISO 8601) up to and
+--   including the row's week; carriers grant discounts by such sums. Between a carrier's first and last week, a week
+--   without lines has a row with zero. `is_full` is true once that many weeks have passed. Dates choose the rows;
+--   `rolling_cost` includes earlier weeks.
 -- order: currency; week; carrier
--- cannot say: what your contract counts: often gross charges before discounts, or some services only. Tiers are not
---   in an invoice file.
--- units: billing_cost money, rolling_cost money, change_on_week money
+-- limits: Your contract may count otherwise, such as gross charges or certain services. Tiers are not in an invoice
+--   file.
 -- chart: line key=week value=rolling_cost series=carrier
 -- drilldown: shipments by week, carrier, currency_code; shipments, billing_cost
--- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and 30.
+-- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and
+--   30.
 --   lines: ship_date | billing_cost
 --   2026-01-06 | 10
 --   2026-01-19 | 30
@@ -32,7 +30,7 @@ with billed as (
         coalesce(sum(billing_cost) filter (where is_examined), 0) as billing_cost,
         sum(billing_cost) as whole_cost
     from undated_shipments
-    where getvariable('date_to') is null or report_date <= cast(getvariable('date_to') as date)
+    where is_until(report_date)
     group by all
 ),
 weeks as (
@@ -82,6 +80,5 @@ select
     change_on_week,
     (start - first_week) // 7 + 1 >= $weeks as is_full
 from changed
--- Weeks after the period have no lines here.
-where getvariable('date_from') is null or start + 6 >= cast(getvariable('date_from') as date)
+where is_from(start + 6)
 order by currency_code, start, carrier

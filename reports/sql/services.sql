@@ -3,30 +3,20 @@
 -- grain: carrier, service level, currency
 -- source: weights
 -- params: $ground text = ground: a service level with this word is ground; a whole word, in upper or lower case
--- means: cost_per_shipment is billing_cost divided by packages, the distinct tracking numbers; shipments counts
---   lines, and share_of_shipments is of the carrier's lines in that currency. ground_cost_per_shipment is the
---   carrier's cost of a package over all its ground services together, in which a package of two ground services
---   counts once. premium_per_shipment is the difference of the two means before rounding, premium_percent the same in
---   percent of the ground mean; both are empty for ground itself, and the percentage where the ground cost is not
---   above zero. The like-for-like columns compare only lines above zero with a service, zone and weight:
---   like_for_like_shipments counts those whose zone and rated weight (the billed weight, rounded up to a whole pound
---   or to the carrier's own step, --weights FILE) the carrier's ground also has, and premium_like_for_like is their
---   cost less what as many lines at ground's mean for the same zone and rated weight would cost, rounded once; both
---   are empty where no line can be compared. Credits and lines of zero count in the other columns. credits is the sum of
---   the lines below zero and credit_lines their number, as returns and refunds have them; credited_percent is the sum in
---   percent of what was charged (lines of zero and above), credit_lines_percent the number in percent of shipments.
+-- means: The cost of each service beside that of all ground services of the carrier together. `premium_per_shipment` is
+--   the difference of the mean costs of a package. `premium_like_for_like` compares only charges whose zone and rated
+--   weight ground has too: their cost less as many at ground's mean for the same zone and weight. Credits count in the
+--   other columns; `credited_percent` is the credited part of the charges.
 -- order: currency; carrier; highest billing_cost first; service_level
--- cannot say: whether ground would have been fast enough; promised dates are not in an invoice file; nor whether a credit is
---   a return, a refund or a correction, or a return that was charged and not credited.
--- units: share_of_shipments %, billing_cost money, cost_per_shipment money, ground_cost_per_shipment money,
---   premium_per_shipment money, premium_percent %, premium_like_for_like money, credits money,
---   credited_percent %, credit_lines_percent %
+-- limits: Whether ground would have been fast enough is not known; promised dates and the reason for a credit are not
+--   in an invoice file.
+-- units: share_of_shipments %, premium_percent %, credited_percent %, credit_lines_percent %
 -- detail: credits, credit_lines
 -- chart: bar key=carrier+service_level value=billing_cost
 -- drilldown: shipments by carrier, service_level, currency_code; shipments, billing_cost, packages, cost_per_shipment
 --   shipments by carrier, service_level, currency_code, lines=credits; credit_lines=shipments, credits=billing_cost
--- example: Ground costs 8 in zone 5 and 12 in zone 8, a mean of 10. A 2-day parcel into zone 5 costs 20 and one into zone
---   2 costs 16: a mean of 18, which is 8 or 80 % more; like for like only zone 5 can be compared, 20 less 8.
+-- example: Ground costs 8 in zone 5 and 12 in zone 8, a mean of 10. A 2-day parcel costs 20 into zone 5 and 16 into
+--   zone 2, a mean of 18: 8 or 80 % more. Like for like only zone 5 can be compared, 20 less 8.
 --   lines: service_level | carrier_zone | billing_cost
 --   UPS Ground | 5 | 8
 --   UPS Ground | 8 | 12

@@ -2,18 +2,14 @@
 -- purpose: Spend, 1
 -- grain: month (or week) of the reported date, currency
 -- params: $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
--- means: charges (lines of zero and above) and credits (lines below zero) add up to billing_cost. change_on_month
---   compares with the month before, change_on_year with the same month a year before (with grain=week: the week
---   before, and the week 52 weeks before). Both are empty where that period has no lines within the filters; the
---   percentages also where it had an amount of zero or less. cost_per_shipment is billing_cost divided by packages,
---   the distinct tracking numbers of a carrier; shipments counts lines, and a package with lines in two months counts
---   in both. credited_percent is credits, as a positive amount, in percent of charges. Percentages and averages are rounded once, half
---   away from zero.
+-- means: `charges` (lines of zero and above) and `credits` (lines below zero) add up to `billing_cost`. Changes are
+--   against the month before and the same month of the year before; with `grain=week`, the week before and the week 52
+--   weeks before. They are empty when that period has no lines within the filters, a percentage also when its cost is
+--   not above zero. `cost_per_shipment` is per package; a package with lines in two months counts in both.
 -- order: currency; month
--- cannot say: whether a month is complete. Carriers bill late; the report "accrual" estimates what is missing.
--- units: charges money, credits money, billing_cost money, cost_per_shipment money, billable_weight_lb lb,
---   cost_per_lb money/lb, change_on_month money, change_on_month_percent %, change_on_year money,
---   change_on_year_percent %, credited_percent %
+-- limits: A recent month may be incomplete, since carriers bill late (see `accrual`).
+-- units: billable_weight_lb lb, cost_per_lb money/lb, change_on_month_percent %, change_on_year_percent %,
+--   credited_percent %
 -- chart: line key=month value=billing_cost
 -- drilldown: shipments by month, currency_code; totals
 -- example: January cost 20 less a credit of 2, February 27: 9 more, or half as much again.
@@ -38,7 +34,7 @@ with months as (
     from (
         select * from invoiced_months where $grain = 'month'
         union all by name
-        select * from invoiced(period_start(report_date, 'week')) where $grain = 'week'
+        select * from amounts_by_invoice(period_start(report_date, 'week')) where $grain = 'week'
     )
     group by start, currency_code
 )
@@ -62,6 +58,6 @@ select
 from months as m
 left join repeats_by(period_start(report_date, $grain), null, null, null) as r
     on r.a = m.start and r.currency_code = m.currency_code
-left join months as p on p.currency_code = m.currency_code and p.start = case when $grain = 'week' then m.start - interval 7 day else m.start - interval 1 month end
-left join months as y on y.currency_code = m.currency_code and y.start = case when $grain = 'week' then m.start - interval 364 day else m.start - interval 1 year end
+left join months as p on p.currency_code = m.currency_code and p.start = period_before(m.start, $grain)
+left join months as y on y.currency_code = m.currency_code and y.start = year_before(m.start, $grain)
 order by m.currency_code, m.start

@@ -1,22 +1,18 @@
 -- title: Invoices waiting or in need of attention
 -- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
--- params: $stuck_after_days integer = 7: an invoice counts as stuck after this many days in one state
--- means: lists invoices that are neither loaded nor voided. days_in_state counts whole days (24 hours each) from
---   state_since up to the publication, and age sorts them: "today", "1 to 6 days", "7 to 29 days", "30 days and
---   more"; days_past_due those from the due date to the day of the publication, zero before it and empty without one.
---   A draft waits for approval at the service, a finalized invoice for its file, and needs_attention for a person:
---   reason says why. --from and --to choose the invoices whose billing period has a day among those asked for, with
---   --by invoice-date those that are dated so; --carrier and --zone those with a line that counts and passes all
---   filters.
+-- params: $stuck_after_days integer = 7: an invoice is stuck after this many days in one state
+-- means: Invoices that are neither loaded nor voided. A draft waits for approval at the service, a finalized invoice
+--   for its file, and one that needs attention for an operator; `reason` is the cause. `days_in_state` counts whole
+--   days from `state_since` to the publication.
 -- order: longest days_in_state first; state; invoice_number
--- cannot say: whether a draft was forgotten or is being discussed; nor anything about payment (see "payables").
--- units: stated_total money, days_in_state days, days_past_due days
+-- limits: Whether a draft was forgotten or is being discussed is not known. Payments are in `payables`.
+-- units: days_in_state days, days_past_due days
 -- detail: invoice_level, invoice_id
 -- chart: bar key=invoice_number value=days_in_state
 -- drilldown: invoice by invoice_id
--- example: On 1 April at midnight a draft of 30 March, 01:00, has waited one whole day and 23 hours, which is 1 day; an
---   invoice that needs a person since 1 March has waited 31, and was due 7 days ago.
+-- example: On 1 April at midnight a draft of 30 March, 01:00, has waited 1 whole day; an invoice that needs attention
+--   since 1 March has waited 31, and was due 7 days ago.
 --   invoices: invoice_number | state | created_at | invoice_due_date | reason
 --   I-1 | draft | 2026-03-30T01:00:00Z | 2026-04-20 |
 --   I-2 | needs_attention | 2026-03-01T00:00:00Z | 2026-03-25 | The file is rejected.

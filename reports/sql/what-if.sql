@@ -2,32 +2,24 @@
 -- purpose: Spend, 10
 -- grain: carrier (or carrier and service level, or carrier and zone), the other one, currency
 -- source: weights
--- params: $by carrier|service|zone = carrier: what is exchanged: the carrier, or within a carrier the service or the zone
---   $min_shipments integer = 3: a price of the other one counts only if it has at least this many lines
---   $same_service integer = 1: 1 compares services of the same name (in upper or lower case); 0 compares any service with any; with by=service it changes nothing
--- means: each line above zero with a zone, a service and a weight is priced again at the other one's median price. With
---   by=carrier that is another carrier's for the same zone and weight; with by=service another service's of the same carrier for
---   the same zone and weight, so that a saving is what going down to that service is worth; with by=zone another zone's of the
---   same carrier for the same service and weight, so that saving_per_shipment is what skipping the zones between is worth. The
---   weight is the rated weight: the billed weight as the other carrier rates it, rounded up to a whole pound or to that carrier's
---   own step (--weights FILE). A median is the mean of the two middle prices, rounded to four decimals before it is multiplied.
---   With same_service=0 a line needs no service. shipments counts these lines, covered_shipments those for which the other one
---   has such a price; covered_cost is what they cost, repriced_cost what they would cost, saving the first less the second
---   (below zero: more expensive), saving_percent the saving in percent of covered_cost and saving_per_shipment the saving
---   divided by covered_shipments, rounded once. The filters limit both sides: lines outside them are neither priced
---   again nor part of the other one's median price.
+-- params: $by carrier|service|zone = carrier: what is exchanged: the carrier, or the service or zone within a carrier
+--   $min_shipments integer = 3: a price counts only if it has at least this many lines
+--   $same_service integer = 1: 1 compares services of the same name; 0 compares any two; no effect with `by=service`
+-- means: Each charge priced again at the median price of another carrier or, with `by`, of another service or zone of
+--   the same carrier, for the same zone, service and rated weight otherwise. The weight is rated as the other carrier
+--   rates it (whole pounds, or `--weights FILE`). `covered_shipments` counts the charges with such a price; `saving` is
+--   `covered_cost` less `repriced_cost`, below zero when the other is more expensive. The filters limit both sides.
 -- order: currency; carrier; other_carrier, or service_level and other_service, or zone and other_zone
--- cannot say: whether another carrier would give that price for more volume, or be as fast; whether the slower service would have
---   been in time (ask with the near zones alone: --zone 2 --zone 3); what it costs to bring shipments nearer to a zone; nor
---   distance: zones of two carriers or services are not quite the same.
--- units: coverage_percent %, covered_cost money, repriced_cost money, saving money, saving_percent %, saving_per_shipment money
+-- limits: Whether another carrier grants that price for more volume or is as fast is not known, nor what it costs to
+--   ship from nearer. Zones of two carriers or services are not quite the same distance.
+-- units: coverage_percent %, saving_percent %
 -- chart: bar key=carrier+other_carrier value=saving
 --   bar key=carrier+service_level+other_service value=saving
 --   heatmap key=other_zone y=carrier+zone value=saving_per_shipment
--- shown: other_carrier carrier, service_level service, other_service service, zone zone, other_zone zone
+-- groups: other_carrier carrier, service_level service, other_service service, zone, other_zone zone
 -- drilldown: shipments by carrier, service_level, zone, currency_code
--- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS's at 9 are 18, 2 less;
---   its parcel into zone 8 has no price at FedEx. UPS has only two prices, one less than the three it takes to count.
+-- example: Into zone 5 with 2 lb FedEx charged 8, 9 and 11 (median 9), UPS 10 and 10. Two of UPS at 9 are 18, 2 less;
+--   its parcel into zone 8 has no price at FedEx. UPS has two prices, and three are needed.
 --   lines: carrier | carrier_zone | billing_cost
 --   fedex | 5 | 8
 --   fedex | 5 | 9

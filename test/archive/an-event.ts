@@ -1,4 +1,4 @@
-/** Builds events for tests, so that only the values that matter to a test stand in it. */
+/** Builds events for tests, which give only the values that matter to them. */
 
 import { randomUUID } from 'node:crypto';
 import type { ArchivedEvent } from '../../archive/archive.ts';

@@ -10,7 +10,7 @@ export interface S3Proxy {
   readonly url: string;
   /** Method and query of every request, in their order. */
   readonly requests: string[];
-  /** Asked for every request; null lets it pass. */
+  /** Called for every request; null lets it pass. */
   fault: (request: IncomingMessage) => Fault | null;
   /** By how many milliseconds the server's clock goes wrong, as its answers show it. */
   skewMs: number;

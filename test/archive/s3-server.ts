@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { keepPythonTool } from '../support/tools/kept-tools.ts';
+import { installPythonTool } from '../support/tools/installed-tools.ts';
 
 const MOTO = {
   name: 'moto-5.2.5',
@@ -10,8 +10,8 @@ const MOTO = {
 };
 
 /**
- * Of conditional puts S3 lets exactly one win; moto looks and then writes, each request in a thread of its own, so two that
- * come at once may both be told that they were first. Here they go one after the other.
+ * S3 accepts exactly one of several conditional puts; moto checks and then writes, each request in a thread of its own, so two
+ * concurrent ones may both succeed. This script runs them one after the other.
  */
 const SCRIPT = `
 import threading
@@ -51,7 +51,7 @@ export async function startS3Server(): Promise<{ url: string; stop(): Promise<vo
 
 /** The folder of its packages; the first call on a machine downloads them. @throws Error as above */
 export function installS3Server(): Promise<string> {
-  return keepPythonTool(MOTO);
+  return installPythonTool(MOTO);
 }
 
 function address(child: ChildProcess): Promise<string> {

@@ -22,7 +22,7 @@ export async function main([millions = '32', only]: readonly string[]): Promise<
     const path = join(folder, 'reports.duckdb');
     await makePublished({ path, folder, shipments: Number(millions) * 1e6 });
     const promises: Promised[] = [];
-    for (const { name } of await listReports()) {
+    for (const { name } of listReports()) {
       if (only !== undefined && name !== only) continue;
       const { stdout } = await runMeasured([process.execPath, PROGRAM, path, name]);
       const { ms, peakMb } = JSON.parse(stdout) as { ms: number; peakMb: number };

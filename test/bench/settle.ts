@@ -17,7 +17,7 @@ import { type ForeignService, startForeignService } from '../support/foreign-ser
 import { freePort } from '../support/processes/free-port.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { publishedStates } from '../support/published-data.ts';
-import { cpuOf } from './support/process-figures.ts';
+import { cpuOf } from './support/process-cpu.ts';
 import { expectKept } from './support/rounds.ts';
 
 export const summary = 'webhook to loaded: processor time of endpoint, worker and Temporal [invoices] [rows]';
@@ -47,17 +47,17 @@ export async function main([count = '600', rows = '20']: readonly string[]): Pro
     const floor = await oneActivityEach(address, product, Number(count));
     const each = (ms: number): number => ms / Number(count);
     const rate = (ms: number): string => (Number(count) / (ms / 1000)).toFixed(1);
-    say(`${count} invoices of ${rows} rows, milliseconds of processor time per invoice\n`);
-    say(`| side | ${PROCESSES.join(' | ')} | per second |`);
-    say(`|---|${PROCESSES.map(() => '---|').join('')}---|`);
+    print(`${count} invoices of ${rows} rows, milliseconds of processor time per invoice\n`);
+    print(`| side | ${PROCESSES.join(' | ')} | per second |`);
+    print(`|---|${PROCESSES.map(() => '---|').join('')}---|`);
     for (const [name, side] of [
       ['billsync', taken],
       ['floor', floor],
     ] as const) {
       const used = PROCESSES.map((process) => each(side.cpuMs[process]).toFixed(1));
-      say(`| ${name} | ${used.join(' | ')} | ${rate(side.ms)} |`);
+      print(`| ${name} | ${used.join(' | ')} | ${rate(side.ms)} |`);
     }
-    say(`\nHistory of one: ${await historyOf(address, service, taken.invoiceIds[0] ?? '')}`);
+    print(`\nHistory of one: ${await historyOf(address, service, taken.invoiceIds[0] ?? '')}`);
     const all = ({ cpuMs }: Taken): number => PROCESSES.reduce((sum, process) => sum + cpuMs[process], 0);
     const what = 'processor time from webhook to loaded, to a workflow with one activity';
     expectKept([{ what, found: all(taken) / all(floor), atMost: MAX_RATIO }]);
@@ -84,7 +84,7 @@ interface Taken {
 
 type Settled = Taken & { readonly invoiceIds: readonly string[] };
 
-/** All are created, then all are finalized, so that each is heard of twice. Ends when readers see all of them loaded. */
+/** Creates all invoices, then finalizes all, so that each has two events. Resolves when the published file has all of them. */
 async function settle(
   service: ForeignService,
   product: Product,
@@ -162,6 +162,6 @@ async function historyOf(address: string, { partnerId }: ForeignService, invoice
   }
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

@@ -38,7 +38,7 @@ export async function main([millionsText = '30', roundsText = '3']: readonly str
         const { ms: copyMs } = await runMeasured(['cp', '--reflink=auto', path, join(folder, 'copy.duckdb')]);
         ratios.push(totalMs / copyMs);
         process.stdout.write(
-          `publication ${sequence}: writers stood still for ${seconds(pauseMs)}, in all ${seconds(totalMs)}; cp ${seconds(copyMs)}\n`,
+          `publication ${sequence}: writers paused for ${seconds(pauseMs)}, in all ${seconds(totalMs)}; cp ${seconds(copyMs)}\n`,
         );
       }
       expectKept([{ what: 'publication to cp of the file', found: median(ratios), atMost: 2 }]);
@@ -71,7 +71,7 @@ async function publishOnce(
   return { pauseMs, totalMs: performance.now() - began, sequence };
 }
 
-/** The same rows again under other load ids: a file's size is what matters here, not what it says. */
+/** Copies the rows under other load ids, since only the size of the file matters. */
 async function multiply(database: Database, parts: number): Promise<void> {
   await database.use(async (session) => {
     for (let part = 1; part < parts; part += 1) {

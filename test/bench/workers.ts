@@ -19,7 +19,7 @@ import { settingsFor } from '../support/processes/product.ts';
 import { installDuckDbExtensions } from '../support/tools/duckdb-extensions.ts';
 import { startPostgres } from '../support/tools/postgres.ts';
 import { startDelayProxy } from './support/delay-proxy.ts';
-import { cpuOf } from './support/process-figures.ts';
+import { cpuOf } from './support/process-cpu.ts';
 import { expectKept } from './support/rounds.ts';
 
 export const summary = 'one, two and three workers over one lake: invoices per second [invoices] [rows]';
@@ -54,8 +54,8 @@ export async function main([count = '200', rows = '20']: readonly string[]): Pro
         ...{ postgresPort: postgres.port, delayedPort: database.port },
       });
       found.push(taken);
-      const figures = `${taken.perSecond.toFixed(2)} a second, ${taken.cpuMs.toFixed(0)} ms of processor time each`;
-      process.stdout.write(`${workers} workers: ${figures}\n`);
+      const measured = `${taken.perSecond.toFixed(2)} a second, ${taken.cpuMs.toFixed(0)} ms of processor time each`;
+      process.stdout.write(`${workers} workers: ${measured}\n`);
     }
   } finally {
     await Promise.all([database.stop(), bucket.stop()]);

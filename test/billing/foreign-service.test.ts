@@ -39,12 +39,12 @@ afterEach(async () => {
 describe('against a foreign service', () => {
   test('gets a token with a secret of special characters and reads the partner from it', async () => {
     expect(billing.partnerIds()).toEqual([]);
-    const before = service.tokensGiven();
+    const before = service.tokensIssued();
     const [{ secondsLeft }] = await Promise.all([
       billing.fetchToken(),
       ...Array.from({ length: 19 }, () => billing.fetchToken()),
     ]);
-    expect(service.tokensGiven() - before).toBe(1);
+    expect(service.tokensIssued() - before).toBe(1);
     expect(secondsLeft).toBeGreaterThan(2);
     expect(billing.partnerIds()).toEqual([service.partnerId]);
   });
@@ -115,13 +115,13 @@ describe('against a foreign service', () => {
   });
 
   test('works while tokens expire every three seconds', async () => {
-    const before = service.tokensGiven();
+    const before = service.tokensIssued();
     const until = Date.now() + 4_000;
     while (Date.now() < until) {
       await Promise.all(Array.from({ length: 5 }, () => billing.fetchToken()));
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    expect(service.tokensGiven() - before).toBeLessThanOrEqual(3);
+    expect(service.tokensIssued() - before).toBeLessThanOrEqual(3);
   });
 
   test('regenerates an expired URL and finds wrapped details', async () => {
@@ -151,12 +151,12 @@ describe('against a foreign service', () => {
     service.play('ping', ({ response }) => response.writeHead(403).end());
     const { invoiceId } = await service.createInvoice();
     await service.finalize(invoiceId);
-    const before = service.asked.length;
+    const before = service.calls.length;
     for (const work of ['lookUpInvoice', 'regenerateUrl', 'exportCsv'] as const) {
       await billing.fetchToken();
       await billing[work](invoiceId);
     }
-    expect(service.asked.slice(before)).toEqual(['token', 'details', 'regenerate', 'export']);
+    expect(service.calls.slice(before)).toEqual(['token', 'details', 'regenerate', 'export']);
     await expect(billing.ping()).rejects.toMatchObject({ code: 'forbidden' });
     service.play('ping', null);
   });

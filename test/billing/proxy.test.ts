@@ -68,7 +68,11 @@ describe('a proxy', () => {
       (socket) => socket.once('data', () => socket.resetAndDestroy()),
       'closed the connection without an answer to CONNECT',
     ],
-    ['wants credentials', answering('407 Proxy Authentication Required'), 'asks for credentials (HTTP 407)'],
+    [
+      'requires credentials',
+      answering('407 Proxy Authentication Required'),
+      'requires credentials (HTTP 407)',
+    ],
     ['forbids the host', answering('403 Forbidden'), 'does not allow the connection (HTTP 403)'],
     ['does not reach the host', answering('503 Service Unavailable'), 'did not reach the host (HTTP 503)'],
   ])('that %s is named after a few attempts', async (_, onConnection, message) => {
@@ -84,7 +88,7 @@ describe('a proxy', () => {
 
   test.each<[string, (socket: Socket) => void]>([
     ['never answers', () => undefined],
-    ['says yes and closes', answering('200 OK')],
+    ['answers 200 and closes', answering('200 OK')],
   ])('that %s ends a request with an error, and nothing goes on after it', async (_, onConnection) => {
     const { message, exitCode } = await errorThrough(onConnection, 300);
     expect(message).toMatch(/billing\.invalid (did not answer within 0\.3 s|cannot be reached)/);

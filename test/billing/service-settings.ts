@@ -4,7 +4,7 @@ import type { BillingServiceOptions } from '../../billing/client.ts';
 
 type ClientSettings = BillingServiceOptions['settings'];
 
-/** Loopback is allowed; OAuth unless `apiKey` says otherwise; the partner is learned from the token. */
+/** Loopback is allowed; OAuth unless `apiKey` is given; the token names the partner. */
 export function serviceSettings(
   service: {
     readonly baseUrl: string;

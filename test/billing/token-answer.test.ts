@@ -12,11 +12,11 @@ test.each([
     'HTTP 200, invalid_client, unknown client',
   ],
   [{ error: 'server_busy' }, 6, 'HTTP 200, server_busy'],
-  [{ error: { code: 'E17', message: 'no scope for s3cret-word' } }, 6, 'HTTP 200, E17, no scope for ***'],
+  [{ error: { code: 'E17', message: 'no scope for s3cret-text' } }, 6, 'HTTP 200, E17, no scope for ***'],
 ])('%j is an answer that names its error', async (body, exitCode, reason) => {
   const none = { baseUrl: 'https://billing.invalid', authUrl: 'https://billing.invalid', caFile: null };
   const { service } = serviceSettings(
-    { ...none, clientId: 'id', clientSecret: 's3cret-word' },
+    { ...none, clientId: 'id', clientSecret: 's3cret-text' },
     { dataDir: '/nowhere' },
   );
   const send = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) });

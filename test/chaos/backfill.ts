@@ -1,6 +1,6 @@
 /**
  * A backfill of a hundred thousand ids, as a person runs it: `billsync backfill --wait` against a real Temporal server,
- * worker, warehouse and service, its worker killed -9 on the way. How fast, how much memory, how long the histories.
+ * worker, warehouse and service, its worker killed -9 on the way; prints rate, memory and size of the histories.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -20,12 +20,12 @@ import { ask, aWarehouse, settingsFor } from '../warehouse/support.ts';
 export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
 
-/** Where the server begins to warn (ADR 14); it ends a run at five times as much. */
+/** Limits at which the server warns (ADR 14); it ends a run at five times as much. */
 const MAX_EVENTS = 10_240;
 const MAX_BYTES = 10 * 1024 * 1024;
-const TELL_EVERY = 5_000;
+const PRINT_EVERY = 5_000;
 
-/** @throws Error an id was told wrongly, twice or never, the warehouse says otherwise, or a history is too large */
+/** @throws Error when a result is wrong, missing or doubled, the warehouse differs, or a history is too large */
 export async function main([ids = '100000', kills = '2']: readonly string[]): Promise<void> {
   const sandbox = await startSandbox();
   const product = await createProduct({
@@ -43,8 +43,8 @@ export async function main([ids = '100000', kills = '2']: readonly string[]): Pr
     console.log(`${mix.length} invoices made in ${seconds(began)} s: ${JSON.stringify(tally(mix))}`);
     await product.start('temporal');
     await product.start('worker');
-    const told = await backfill(product, mix, Number(kills));
-    checkResults(mix, told);
+    const results = await backfill(product, mix, Number(kills));
+    checkResults(mix, results);
     await withTemporalBeside(product.dataDir, checkHistories);
     console.log(costOf('worker since its last start', product.pid('worker')));
     console.log(costOf('Temporal', product.temporalPid() ?? undefined));
@@ -56,7 +56,7 @@ export async function main([ids = '100000', kills = '2']: readonly string[]): Pr
   }
 }
 
-/** @returns what was told of each id */
+/** @returns the reported state of each id */
 async function backfill(
   product: Product,
   mix: readonly MixedInvoice[],
@@ -68,21 +68,21 @@ async function backfill(
   const command = product.spawn('backfill', '--ids', file, '--wait', '--ndjson', '--quiet');
   command.stderr.pipe(process.stderr);
   const exited = new Promise<number | null>((resolve) => command.once('close', resolve));
-  const told = new Map<string, string>();
-  const every = Math.min(TELL_EVERY, Math.ceil(mix.length / 10));
+  const results = new Map<string, string>();
+  const every = Math.min(PRINT_EVERY, Math.ceil(mix.length / 10));
   let killed = 0;
   let restarting = Promise.resolve();
   let peak = '';
-  // Its last word is read when it may be gone.
+  // The process may have ended when its last lines are read.
   const watch = setInterval(() => {
     if (command.exitCode === null) peak = peakMib(command.pid);
   }, 500);
   for await (const text of createInterface({ input: command.stdout })) {
     const { invoice_id: invoiceId, state } = JSON.parse(text) as { invoice_id: string; state: string };
-    if (told.has(invoiceId)) throw new Error(`${invoiceId} was told twice.`);
-    told.set(invoiceId, state);
-    if (told.size % every === 0) console.log(`${told.size}: ${rate(told.size, began)}`);
-    if (told.size >= ((killed + 1) * mix.length) / (kills + 1) && killed < kills) {
+    if (results.has(invoiceId)) throw new Error(`${invoiceId} was reported twice.`);
+    results.set(invoiceId, state);
+    if (results.size % every === 0) console.log(`${results.size}: ${rate(results.size, began)}`);
+    if (results.size >= ((killed + 1) * mix.length) / (kills + 1) && killed < kills) {
       killed += 1;
       restarting = restarting.then(() => restart(product));
     }
@@ -90,12 +90,12 @@ async function backfill(
   const code = await exited;
   clearInterval(watch);
   await restarting;
-  const all = `${told.size} ids: ${rate(told.size, began)}, the worker killed ${killed} times`;
+  const all = `${results.size} ids: ${rate(results.size, began)}, the worker killed ${killed} times`;
   console.log(`${all}; the command ended with ${code}, ${peak} MiB at most`);
   // Drafts and unknown ids are neither loaded nor voided; a short list may have none.
   const expected = mix.every(({ kind }) => ['loaded', 'voided'].includes(KINDS[kind])) ? 0 : 1;
   if (code !== expected) throw new Error(`The command ended with ${code} instead of ${expected}.`);
-  return told;
+  return results;
 }
 
 async function restart(product: Product): Promise<void> {
@@ -104,15 +104,19 @@ async function restart(product: Product): Promise<void> {
   await product.start('worker');
 }
 
-/** @throws Error something else was told than there is to tell */
-function checkResults(mix: readonly MixedInvoice[], told: ReadonlyMap<string, string>): void {
-  const wrong = mix.filter(({ invoiceId, kind }) => told.get(invoiceId) !== KINDS[kind]);
-  if (wrong.length === 0 && told.size === mix.length) return;
-  const few = wrong.slice(0, 5).map(({ invoiceId, kind }) => `${kind} ${invoiceId}: ${told.get(invoiceId)}`);
-  throw new Error(`${told.size} of ${mix.length} were told, ${wrong.length} wrongly: ${few.join('; ')}`);
+/** @throws Error when the reported states differ from the expected ones */
+function checkResults(mix: readonly MixedInvoice[], results: ReadonlyMap<string, string>): void {
+  const wrong = mix.filter(({ invoiceId, kind }) => results.get(invoiceId) !== KINDS[kind]);
+  if (wrong.length === 0 && results.size === mix.length) return;
+  const few = wrong
+    .slice(0, 5)
+    .map(({ invoiceId, kind }) => `${kind} ${invoiceId}: ${results.get(invoiceId)}`);
+  throw new Error(
+    `${results.size} of ${mix.length} were reported, ${wrong.length} wrongly: ${few.join('; ')}`,
+  );
 }
 
-/** @throws Error the warehouse does not hold what the service has */
+/** @throws Error when the warehouse differs from the service */
 async function checkWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
   const rows = await ask(
     join(dataDir, 'warehouse.duckdb'),
@@ -127,12 +131,11 @@ async function checkWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Pr
     if (KINDS[kind] !== 'loaded') return false;
     return Number(row.cost) !== Number(total) || row.version !== (kind === 'changed' ? 2 : 1);
   });
-  if (wrong.length > 0)
-    throw new Error(`${wrong.length} stand wrongly: ${JSON.stringify(wrong.slice(0, 5))}`);
-  console.log(`warehouse: ${rows.length} invoices, each as the service has it`);
+  if (wrong.length > 0) throw new Error(`${wrong.length} are wrong: ${JSON.stringify(wrong.slice(0, 5))}`);
+  console.log(`warehouse: ${rows.length} invoices, equal to the service's`);
 }
 
-/** @throws Error a run's history is where the server warns */
+/** @throws Error when a history is so large that the server warns */
 async function checkHistories(client: Client): Promise<void> {
   const tooLarge: string[] = [];
   for (const type of ['backfill', 'backfillBatch', 'invoice']) {
@@ -174,44 +177,44 @@ function cpuSeconds(pid: ChildProcess['pid']): string {
   return ((Number(fields[11]) + Number(fields[12])) / 100).toFixed(0);
 }
 
-/** The most that the process has had in memory at once. */
+/** Peak resident memory of the process. */
 function peakMib(pid: ChildProcess['pid']): string {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024).toFixed(0);
 }
 
-export const KINDS = {
+const KINDS = {
   unchanged: 'loaded',
-  /** Finalized, and nobody said us. */
-  unheard: 'loaded',
+  /** Finalized, without an event. */
+  unannounced: 'loaded',
   /** Loaded, and the service has another file since. */
   changed: 'loaded',
-  /** Loaded, then voided without a word. */
+  /** Loaded, then voided without an event. */
   lostVoid: 'voided',
   knownVoid: 'voided',
   draft: 'draft',
   unknown: 'unknown',
 } as const;
-export type Kind = keyof typeof KINDS;
+type Kind = keyof typeof KINDS;
 
 const SHARES: Readonly<Record<Exclude<Kind, 'unchanged'>, number>> = {
-  ...{ unheard: 10, changed: 1, lostVoid: 3, knownVoid: 10, draft: 2, unknown: 30 },
+  ...{ unannounced: 10, changed: 1, lostVoid: 3, knownVoid: 10, draft: 2, unknown: 30 },
 };
 
 const IN_THE_LEDGER = new Set<Kind>(['unchanged', 'changed', 'lostVoid', 'knownVoid']);
 
-export interface MixedInvoice {
+interface MixedInvoice {
   readonly invoiceId: string;
   readonly kind: Kind;
   readonly total: string;
   readonly sha256: string;
 }
 
-/** Makes them at the service, kinds strewn evenly over the ids. */
-export async function makeMix(sandbox: Sandbox, count: number): Promise<readonly MixedInvoice[]> {
+/** Creates them at the service, with the kinds evenly distributed. */
+async function makeMix(sandbox: Sandbox, count: number): Promise<readonly MixedInvoice[]> {
   const kinds = Object.entries(SHARES).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
   const ofAThousand = Array.from({ length: 1_000 }, (_, place): Kind => {
-    // 389 has no divisor in common with a thousand, so each place is met once.
+    // 389 and 1,000 are coprime, so each place occurs once.
     return kinds[(place * 389) % 1_000] ?? 'unchanged';
   });
   const mix: MixedInvoice[] = [];
@@ -229,8 +232,8 @@ async function makeOne(sandbox: Sandbox, kind: Kind): Promise<MixedInvoice> {
   return { invoiceId, kind, total: totalAmount, sha256: file.sha256 };
 }
 
-/** Puts what is loaded already into a new warehouse, without the files: a load of each would take an hour. */
-export async function seedWarehouse(
+/** Inserts the loaded invoices into a new warehouse without files, since loading each would take an hour. */
+async function seedWarehouse(
   dataDir: string,
   { mix, partnerId }: { readonly mix: readonly MixedInvoice[]; readonly partnerId: string },
 ): Promise<void> {

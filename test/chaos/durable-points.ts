@@ -1,6 +1,6 @@
 /**
  * kill -9 right after each durable point of endpoint and forwarder (D1 to D5, which is right before the next one):
- * nothing acknowledged is lost. `npm run chaos -- durable-points [rounds]` prints the figures.
+ * no acknowledged event is lost. `npm run chaos -- durable-points [rounds]` prints the result.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -45,7 +45,7 @@ export async function runDurablePoints(rounds: number): Promise<DurablePointsRes
       const first = await send();
       await endpoint.gone();
       await endpoint.start();
-      // The service tries once more when it heard nothing.
+      // The service retries once without an answer.
       const retry = first === null ? await send() : null;
       answers.push({ point, first, retry });
       if ((first ?? retry) !== null) acknowledged.push({ eventId, kind: 'event' });
@@ -63,15 +63,15 @@ export async function runDurablePoints(rounds: number): Promise<DurablePointsRes
 
 export const summary = 'kill -9 right after each durable point of endpoint and forwarder [20]';
 
-/** @throws Error something acknowledged was lost or leaked */
+/** @throws Error when an acknowledged event was lost, or bytes leaked */
 export async function main([rounds = '20']: readonly string[]): Promise<void> {
   const { answers, ...result } = await runDurablePoints(Number(rounds));
-  const heard = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { point, first, retry } of answers) {
     const key = `${point}: ${first ?? 'nothing'}, then ${retry ?? 'nothing'}`;
-    heard.set(key, (heard.get(key) ?? 0) + 1);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
   }
-  process.stdout.write(`${JSON.stringify({ ...result, answers: Object.fromEntries(heard) }, null, 2)}\n`);
+  process.stdout.write(`${JSON.stringify({ ...result, answers: Object.fromEntries(counts) }, null, 2)}\n`);
   const broken = result.lost.length + result.leaks.length;
-  if (broken > 0) throw new Error(`${broken} promises were broken; see the figures above.`);
+  if (broken > 0) throw new Error(`${broken} promises were broken; see the result above.`);
 }

@@ -1,12 +1,10 @@
 /**
- * Thousands of connections that only hold room, opened again as soon as they are ended, from eight addresses; beside
- * them honest deliveries: from a sender that is known, from new addresses, from one of the attacker's own, in turn with as many to
- * a bare server that nobody attacks: what those take is this machine's, whatever else it does, so ours are judged by the ratio.
- * `npm run chaos -- hostile-sockets [sockets] [deliveries of each sender]`.
+ * Thousands of idle connections from eight addresses, opened again as soon as they are ended, beside honest deliveries: from a known
+ * sender, from new addresses, and from an address of the attacker. As many deliveries go to a bare server that is not attacked; the
+ * ratio of the times is the result. `npm run chaos -- hostile-sockets [sockets] [deliveries of each sender]`.
  *
- * A real attacker has a machine of its own. This one shares the endpoint's cores and spends more on its side of every
- * handshake than the endpoint on the other, so it runs at a lower priority: what it computes must not count as time of the
- * endpoint. So that a starved attack takes longer and proves as much, each delivery waits for `OPENED_BETWEEN` new connections.
+ * A real attacker has a machine of its own. This one shares the endpoint's cores, so it runs at a lower priority, and each delivery
+ * waits for `OPENED_BETWEEN` new connections, so that a slower attack takes longer and proves as much.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +18,7 @@ import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export interface HostileSocketsResult {
-  /** How many connections the attacker opened, by kind. */
+  /** Number of connections that the attacker opened, by kind. */
   readonly opened: Readonly<Record<string, number>>;
   readonly openedPerSecond: number;
   readonly honest: readonly HonestSender[];
@@ -32,30 +30,30 @@ export interface HonestSender {
   readonly deliveries: number;
   /** Answered with anything but 200, or not at all. */
   readonly failures: number;
-  /** Answered with 200, not later than is promised. */
+  /** Answered with 200 within the promised time. */
   readonly inTime: number;
   readonly answers: AnswerTimes;
 }
 
-export const summary = 'honest deliveries beside 2,000 connections that only hold room [2000 500]';
+export const summary = 'honest deliveries beside 2,000 idle connections [2000 500]';
 
 const SOURCES = Array.from({ length: 8 }, (_, nth) => `127.0.0.${11 + nth}`);
 const OPENED_BETWEEN = 240;
-/** Times those of the bare server; the slowest answer times its p99. */
+/** Multiples of the bare server's times; the slowest answer as a multiple of its p99. */
 const PROMISED_RATIOS = { p50Ms: 4, p99Ms: 6, slowestMs: 9 };
-/** No answer takes longer (spec 8). */
-const SENDER_WAITS_MS = 30_000;
+/** Timeout of the sender (spec 8). */
+const SENDER_TIMEOUT_MS = 30_000;
 
 export async function main(args: readonly string[]): Promise<void> {
   const [sockets = 2_000, deliveries = 500] = args.map(Number);
   const result = await runHostileSockets({ sockets, deliveries });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   const broken = result.honest.filter(({ inTime }) => inTime < deliveries);
-  if (broken.length > 0) throw new Error(`Not served: ${broken.map(({ name }) => name).join(', ')}.`);
+  if (broken.length > 0) throw new Error(`Not served in time: ${broken.map(({ name }) => name).join(', ')}.`);
   expectKept(promisesOf(result));
 }
 
-/** How long the answers may take, by the bare server's. */
+/** The promised ratios to the bare server's times. */
 export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promised[] {
   return honest.flatMap(({ name, answers }) =>
     (['p50Ms', 'p99Ms'] as const).map((of) => ({
@@ -76,13 +74,13 @@ export async function runHostileSockets(options: {
   const bare = await createEndpointProcess(join(folder, 'bare'), 0, 'bare');
   await Promise.all([endpoint.start(), bare.start()]);
   const url = endpoint.url() ?? '';
-  // Known from before: a sender that delivered once.
+  // A sender that delivered before is known.
   await deliverFrom('127.0.0.2', url);
   const attack = startAttack(new URL(url).port, options.sockets, SOURCES);
   const send = (name: string, source: () => string): Promise<Sent> =>
     deliverAll({ name, source, url, bareUrl: bare.url() ?? '', attack, deliveries: options.deliveries });
   let fresh = 0;
-  // Until all of its connections are there, and as many were opened again.
+  // All of its connections are open, and as many were opened again.
   await attack.hasOpened(2 * options.sockets);
   const attackedMs = performance.now();
   const sent = await Promise.all([
@@ -98,7 +96,7 @@ export async function runHostileSockets(options: {
   await Promise.all([endpoint.kill(), bare.kill()]);
   await rm(folder, { recursive: true });
   const bareAnswers = answerTimes(sent.flatMap(({ bareTookMs }) => bareTookMs));
-  const promisedMs = Math.min(PROMISED_RATIOS.slowestMs * bareAnswers.p99Ms, SENDER_WAITS_MS);
+  const promisedMs = Math.min(PROMISED_RATIOS.slowestMs * bareAnswers.p99Ms, SENDER_TIMEOUT_MS);
   return {
     opened,
     openedPerSecond: Math.round((totalOf(opened) - 2 * options.sockets) / attackedSeconds),
@@ -149,7 +147,7 @@ async function timed(source: string, url: string): Promise<{ statusCode: number;
   return { statusCode, ms: performance.now() - startedMs };
 }
 
-/** On a connection of its own, as a sender that comes for the first time. */
+/** On a new connection, as a new sender. */
 export async function deliverFrom(localAddress: string, url: string): Promise<number> {
   const agent = new Agent({ connect: { rejectUnauthorized: false, localAddress } });
   try {

@@ -1,4 +1,4 @@
-/** Proof by fault injection: `npm run chaos -- NAME`. Each program prints its figures and fails when a promise broke. */
+/** Proof by fault injection: `npm run chaos -- NAME`. Each program prints its result and fails when a promise was broken. */
 
 import { fileURLToPath } from 'node:url';
 import { runOneOf } from '../../scripts/run-one-of.ts';

@@ -1,179 +1,152 @@
 /**
- * Endpoint, worker and Temporal as processes of their own (or `up`, all in one), killed -9 at random and started again
- * at once on the same ports and files, while a foreign service delivers. Afterwards reports and books agree to the
- * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the figures.
+ * Endpoint, worker and Temporal as separate processes (or `up`, all in one), killed -9 at random and started again
+ * at once on the same ports and files, while a foreign service delivers. Afterwards the reports equal the service's rows to the
+ * fourth decimal. `npm run chaos -- processes [invoices] [kills] [seed] [up]` prints the result.
  */
 
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findProcesses } from '../../lib/processes.ts';
+import { createTraffic, settled, type TrafficCounts } from '../support/billing-traffic.ts';
 import type { ForeignRow } from '../support/foreign-billing.ts';
-import { startForeignService } from '../support/foreign-service.ts';
-import { createRandom, createStory, type StoryFigures, settled } from '../support/foreign-story.ts';
-import { checkInvariants, letWorkflowTasksEnd, type Violation } from '../support/invariants.ts';
+import { letWorkflowTasksEnd, type Truth } from '../support/invariants.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { createProduct, type Product, type Role } from '../support/processes/product.ts';
+import type { Product, Role } from '../support/processes/product.ts';
 import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
+import { createRandom } from '../support/random.ts';
 import { withTemporalBeside } from '../support/temporal.ts';
+import {
+  conclude,
+  describeVerdict,
+  printProgress,
+  type Rig,
+  SETTLED_WITHIN_MS,
+  type Verdict,
+  verdictOf,
+  withRig,
+} from './rig.ts';
 
-export interface ProcessesOptions {
-  readonly invoices: number;
-  readonly kills: number;
-  readonly seed: number;
-  /** Everything in one process, instead of three. */
-  readonly isUp?: boolean;
-  readonly progress?: (text: string) => void;
-}
-
-export interface ProcessesResult extends StoryFigures {
+interface ProcessesResult extends TrafficCounts, Verdict {
   readonly kills: Readonly<Record<string, number>>;
-  readonly violations: readonly Violation[];
   readonly contradictions: readonly string[];
-  readonly complaints: readonly string[];
   readonly openToOthers: readonly string[];
-  /** Processes of ours that a SIGTERM left behind. */
+  /** Processes that a SIGTERM left behind. */
   readonly orphans: readonly number[];
-  /** From the last event or kill to everything being where it belongs. */
+  /** From the last event or kill until every invoice was settled. */
   readonly secondsToSettle: number;
   readonly seconds: number;
   readonly exitCodes: readonly (number | null)[];
 }
 
-/** Above the minute after which a delivery that failed while Temporal was away is tried again. */
-const SETTLED_WITHIN_MS = 240_000;
+export const summary =
+  'endpoint, worker and Temporal killed at random while a foreign service delivers [60 30 1 | … up]';
 
-export async function runProcesses(options: ProcessesOptions): Promise<ProcessesResult> {
-  const { invoices, kills, seed, isUp = false, progress } = options;
+/** @throws Error when a promise was broken */
+export async function main([invoices = '60', kills = '30', seed = '1', how = 'apart']: readonly string[]) {
+  const options = {
+    invoices: Number(invoices),
+    kills: Number(kills),
+    seed: Number(seed),
+    isUp: how === 'up',
+  };
+  const result = await runProcesses(options);
+  conclude(result, brokenPromises(result));
+}
+
+async function runProcesses(options: {
+  readonly invoices: number;
+  readonly kills: number;
+  readonly seed: number;
+  /** All roles in one process instead of three. */
+  readonly isUp: boolean;
+}): Promise<ProcessesResult> {
+  const { invoices, kills, seed, isUp } = options;
   const roles: readonly Role[] = isUp ? ['up'] : ['temporal', 'webhook', 'worker'];
   const beganMs = Date.now();
-  const service = await startForeignService({ seed });
-  const product = await createProduct({
-    service,
-    settings: {
-      BILLSYNC_OVERDUE_AFTER: '2s,4s,8s',
-      // Every other story leads each file over a new URL, as for somebody who never named the storage's host.
-      ...(seed % 2 === 0 ? { BILLSYNC_DOWNLOAD_HOSTS: '' } : {}),
-      ...(isUp ? {} : { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }),
-    },
-  });
-  let isSound = false;
-  try {
+  const settings = {
+    BILLSYNC_OVERDUE_AFTER: '2s,4s,8s',
+    // With every other seed each file needs a new URL, as without a setting for the host of the storage.
+    ...(seed % 2 === 0 ? { BILLSYNC_DOWNLOAD_HOSTS: '' } : {}),
+    ...(isUp ? {} : { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }),
+  };
+  return withRig({ seed, settings }, async (rig) => {
+    const { service, product } = rig;
     // All at once, on a folder that does not exist yet.
     await Promise.all(roles.map((role) => product.start(role)));
     let kill = 0;
-    const story = createStory({
+    const traffic = createTraffic({
       ...{ service, webhookUrl: product.webhookUrl, invoices, seed, pauseMs: 200 },
-      partAllowed: () => kill / kills,
+      allowedShare: () => kill / kills,
     });
     const [, kinds] = await Promise.all([
-      story.tell(),
+      traffic.run(),
       killAndRestart({
-        ...{ product, roles, kills, random: createRandom(seed + 1) },
+        ...{ product, roles, kills, random: createRandom(seed + 1).next },
         progress(text, nth) {
           kill = nth;
-          progress?.(text);
+          printProgress(text);
         },
       }),
     ]);
-    progress?.(`told: ${JSON.stringify(story.figures())}`);
-    const toldMs = Date.now();
-    await settled(product.dataDir, story.truth(), SETTLED_WITHIN_MS);
-    const secondsToSettle = Math.round((Date.now() - toldMs) / 1_000);
+    printProgress(`sent: ${JSON.stringify(traffic.counts())}`);
+    const sentMs = Date.now();
+    await settled(product.dataDir, traffic.truth(), SETTLED_WITHIN_MS);
+    const secondsToSettle = Math.round((Date.now() - sentMs) / 1_000);
     const contradictions = [
       ...(await compareReports(product.dataDir, service.billedRows())),
-      ...(await requestVerify(product.dataDir)),
+      ...(await runVerify(product.dataDir)),
     ];
-    const secrets = [...service.secrets, product.password];
-    const inspected = await endAndInspect(product, roles, (inspect) =>
-      checkInvariants({ ...inspect, truth: story.truth(), secrets }),
-    );
-    const result = {
-      ...story.figures(),
-      ...{ kills: kinds, contradictions, complaints: [...service.complaints], secondsToSettle, ...inspected },
+    const stopped = await stopAndInspect(rig, roles, traffic.truth());
+    return {
+      ...traffic.counts(),
+      ...{ kills: kinds, contradictions, secondsToSettle, ...stopped },
       openToOthers: await openToOthers(product.dataDir),
       seconds: Math.round((Date.now() - beganMs) / 1_000),
     };
-    isSound = brokenPromises(result).length === 0;
-    return result;
-  } finally {
-    if (!isSound) process.stderr.write(`Kept for a look: ${product.dataDir}\n`);
-    await product.close({ keep: !isSound });
-    await service.close();
-  }
+  });
 }
 
-/** In words; empty when every promise was kept. */
-export function brokenPromises(result: ProcessesResult): readonly string[] {
+function brokenPromises(result: ProcessesResult): readonly string[] {
   return [
-    ...result.violations.map(({ invariant, what }) => `${invariant}: ${what}`),
+    ...describeVerdict(result),
     ...result.contradictions,
-    ...result.complaints,
     ...result.openToOthers,
     ...result.orphans.map((pid) => `process ${pid} was left behind`),
     ...result.exitCodes.filter((code) => code !== 0).map((code) => `a role ended with ${code}`),
   ];
 }
 
-async function requestVerify(dataDir: string): Promise<readonly string[]> {
+async function runVerify(dataDir: string): Promise<readonly string[]> {
   const { exitCode, stdout, stderr } = await billsync(['verify', '--full', '--json'], {
     env: { BILLSYNC_DATA_DIR: dataDir },
   });
   return exitCode === 0 ? [] : [`verify ended with ${exitCode}: ${stdout}${stderr}`];
 }
 
-type Inspect = Pick<Parameters<typeof checkInvariants>[0], 'dataDir' | 'logFolder' | 'client'>;
-
-/** The worker goes first, then the rest is looked at while Temporal still answers; Temporal goes last. */
-async function endAndInspect(
-  product: Product,
+/** Stops the roles, Temporal last: it is needed for the inspection. */
+async function stopAndInspect(
+  rig: Rig,
   roles: readonly Role[],
-  inspect: (what: Inspect) => Promise<readonly Violation[]>,
-): Promise<Pick<ProcessesResult, 'violations' | 'exitCodes' | 'orphans'>> {
+  truth: Truth,
+): Promise<Verdict & Pick<ProcessesResult, 'exitCodes' | 'orphans'>> {
+  const { product } = rig;
   const exitCodes: (number | null)[] = [];
   const isApart = roles.includes('temporal');
   if (isApart) await withTemporalBeside(product.dataDir, letWorkflowTasksEnd);
   for (const role of roles) if (role !== 'temporal') exitCodes.push((await product.stop(role)).code);
-  const { dataDir, logFolder } = product;
-  const violations = isApart
-    ? await withTemporalBeside(dataDir, (client) => inspect({ dataDir, logFolder, client }))
-    : await inspect({ dataDir, logFolder, client: null });
+  const verdict = isApart
+    ? await withTemporalBeside(product.dataDir, (client) => verdictOf(rig, truth, client))
+    : await verdictOf(rig, truth);
   if (isApart) exitCodes.push((await product.stop('temporal')).code);
-  const orphans = findProcesses(product.temporalServer);
-  return { violations, exitCodes, orphans };
-}
-
-export const summary =
-  'endpoint, worker and Temporal killed at random while a foreign service delivers [60 30 1 | … up]';
-
-/** @throws Error a promise was broken */
-export async function main([
-  invoices = '60',
-  kills = '30',
-  seed = '1',
-  how = 'apart',
-]: readonly string[]): Promise<void> {
-  const result = await runProcesses({
-    isUp: how === 'up',
-    invoices: Number(invoices),
-    kills: Number(kills),
-    seed: Number(seed),
-    progress: (text) => process.stderr.write(`${text}\n`),
-  });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  const broken = brokenPromises(result);
-  if (broken.length > 0)
-    throw new Error(`${broken.length} promises were broken: ${broken.slice(0, 5).join('; ')}`);
+  return { ...verdict, exitCodes, orphans: findProcesses(product.temporalServer) };
 }
 
 const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
 
-/** @returns in words, what differs; empty when the three reports add up to the rows */
-export async function compareReports(
-  dataDir: string,
-  rows: readonly ForeignRow[],
-): Promise<readonly string[]> {
+/** @returns the differences as texts; empty when the three reports equal the rows */
+async function compareReports(dataDir: string, rows: readonly ForeignRow[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [report, key] of Object.entries(KEYS)) {
     const expected = new Map<string, Sum>();
@@ -181,7 +154,7 @@ export async function compareReports(
       const value = key === 'carrier_zone' ? row.zone : row[key];
       addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
     }
-    const reported = await ask(dataDir, ['report', report, '--level', 'all', '--format', 'json']);
+    const reported = await runJson(dataDir, ['report', report, '--level', 'all', '--format', 'json']);
     const sums = new Map(
       reported.map((row): [string, Sum] => [
         `${row[key] ?? ''} ${row.currency_code}`,
@@ -193,7 +166,7 @@ export async function compareReports(
   return found;
 }
 
-async function ask(
+async function runJson(
   dataDir: string,
   args: readonly string[],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -202,8 +175,8 @@ async function ask(
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
 }
 
-/** @returns paths with their modes, relative to the folder; `.` is the folder itself */
-export async function openToOthers(folder: string): Promise<readonly string[]> {
+/** @returns relative paths with their modes; `.` is the folder itself */
+async function openToOthers(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = [folder, ...entries.map((entry) => join(entry.parentPath, entry.name))];
   const found = await Promise.all(
@@ -215,28 +188,28 @@ export async function openToOthers(folder: string): Promise<readonly string[]> {
   return found.flat();
 }
 
-/** The Temporal server is a child of the role that looks after it, and can die alone, with it, or survive it. */
+/** The Temporal server is a child of its role, and can be killed alone, with it, or survive it. */
 type Victim = Role | 'temporal-server';
 
 interface Kill {
   readonly name: string;
   readonly victims: readonly Victim[];
-  /** How often, among the others. */
+  /** Relative frequency. */
   readonly weight: number;
 }
 
-export interface KillOptions {
+interface KillOptions {
   readonly product: Product;
   /** `['up']` or the three roles. */
   readonly roles: readonly Role[];
   readonly kills: number;
   readonly random: () => number;
-  /** Told before each kill. */
+  /** Called before each kill. */
   readonly progress?: (text: string, nth: number) => void;
 }
 
 /** @returns how often each kind of kill was done, by its name */
-export async function killAndRestart(options: KillOptions): Promise<Readonly<Record<string, number>>> {
+async function killAndRestart(options: KillOptions): Promise<Readonly<Record<string, number>>> {
   const { product, random, kills, progress } = options;
   const choices = options.roles.includes('up') ? AGAINST_UP : AGAINST_ROLES;
   const done: Record<string, number> = {};
@@ -282,8 +255,8 @@ const AGAINST_UP: readonly Kill[] = [
   { name: 'up and its server', victims: ['up', 'temporal-server'], weight: 30 },
 ];
 
-function choose(kills: readonly Kill[], dice: number): Kill {
-  let left = dice * kills.reduce((sum, { weight }) => sum + weight, 0);
+function choose(kills: readonly Kill[], random: number): Kill {
+  let left = random * kills.reduce((sum, { weight }) => sum + weight, 0);
   const [first, ...others] = kills;
   if (first === undefined) throw new RangeError('There is nothing to choose from.');
   let chosen = first;
@@ -315,6 +288,6 @@ function signalServer(product: Product, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It was gone already, and nobody had started it again yet.
+    // It has ended already and is not restarted yet.
   }
 }

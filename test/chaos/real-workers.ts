@@ -1,4 +1,4 @@
-/** A real Temporal server and both real workers around activities of a test, for programs that run very many workflows. */
+/** A Temporal server and both workers with the activities of a test, for programs that run thousands of workflows. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

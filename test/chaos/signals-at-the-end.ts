@@ -1,4 +1,4 @@
-/** 1,000 workflows, six signals around the end of each: all are processed and no handler is left unfinished. */
+/** 1,000 workflows with six signals around the end of each: all are processed and no handler is left unfinished. */
 
 import { pino } from 'pino';
 import { createScenes } from '../workflows/invoice-scenes.ts';
@@ -17,13 +17,13 @@ export async function main([count = '1000']: readonly string[]): Promise<void> {
   try {
     const began = performance.now();
     const workflows = Number(count);
-    const figures = await sendSignalsAroundTheEnd(scenes, { client, route, workflows });
+    const counts = await sendSignalsAroundTheEnd(scenes, { client, route, workflows });
     const warnings = lines.filter((line) => /unfinished|TMPRL1102/i.test(line));
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
     console.log(
-      `${figures.workflows} workflows, ${figures.signals} signals, ${figures.processed} processed in ${figures.runs} runs, ${warnings.length} warnings of unfinished handlers, ${seconds} s`,
+      `${counts.workflows} workflows, ${counts.signals} signals, ${counts.processed} processed in ${counts.runs} runs, ${warnings.length} warnings of unfinished handlers, ${seconds} s`,
     );
-    if (figures.processed !== figures.signals || warnings.length > 0) {
+    if (counts.processed !== counts.signals || warnings.length > 0) {
       throw new Error(`A signal was lost, or a handler left unfinished: ${warnings.slice(0, 3).join('')}`);
     }
   } finally {

@@ -1,4 +1,4 @@
-/** Flips bytes anywhere in the warehouse's file: each must be found or change no answer, and a rebuild must help. */
+/** Flips bits in the warehouse's file: each must be detected or change no result, and a rebuild must repair it. */
 
 import { closeSync, cpSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,16 +17,16 @@ import {
 } from '../warehouse/support.ts';
 
 export const summary =
-  'flipped bytes in the warehouse [flips] [seed]: found, or no answer changes; rebuild helps';
+  'flipped bits in the warehouse [flips] [seed]: detected, or no result changes; a rebuild repairs';
 
 export interface DamageResult {
   readonly flips: number;
   /** Refused at opening, or drift. */
   readonly found: number;
-  /** The byte belonged to nothing: every answer is as before. */
+  /** Every result is unchanged. */
   readonly harmless: number;
   readonly rebuilt: number;
-  /** Damage that nobody noticed: must be empty. */
+  /** Undetected damage: must be empty. */
   readonly wrongAnswers: readonly string[];
 }
 
@@ -98,7 +98,7 @@ async function lookAt(dataDir: string, expected: string): Promise<'found' | 'har
     }
   } catch (error) {
     if (isWarehouseError(error, 'warehouse-corrupt')) return 'found';
-    // Any refusal to answer is found damage, whatever words the engine has for it.
+    // Any error is detected damage, whatever its message.
     if (error instanceof Error && !/expect/.test(error.message)) return 'found';
     throw error;
   } finally {
@@ -131,5 +131,5 @@ export async function main([flips = '60', seed = '1']: readonly string[]): Promi
   });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   if (result.wrongAnswers.length > 0 || result.rebuilt !== result.found)
-    throw new Error('damage went unnoticed');
+    throw new Error('damage was not detected');
 }

@@ -1,6 +1,6 @@
 /**
- * A disk that gets full during loads, voids and publications: a small tmpfs, filled again and again. Nothing may be
- * partial or lost, and with room the next start goes on by itself. Needs root, since only root may mount.
+ * A disk that gets full during loads, voids and publications: a small tmpfs, filled again and again. Nothing is partial or lost, and
+ * with room the next start continues. Needs root, since only root may mount.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { leaveFree, mountSmallDisk } from '../support/small-disk.ts';
+import { leaveFree, mountSmallDisk } from '../support/folders.ts';
 import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.ts';
 
 export const summary =
@@ -18,7 +18,7 @@ export interface DiskResult extends Findings {
   /** Rounds in which the disk was full and the writer ended because of it. */
   readonly timesFull: number;
   readonly promised: number;
-  /** Starts that found the file damaged and made it again. */
+  /** Starts that found the file damaged and rebuilt it. */
   readonly rebuilds: number;
   readonly seconds: number;
 }
@@ -37,7 +37,7 @@ export async function runFullDisk(options: {
   try {
     const workshop = await aWorkshop({ invoices: 400 + options.times * 150, rows: 300, under: disk });
     for (let round = 0; round < options.times; round += 1) {
-      // A little more room each time, so that another place in the work is hit.
+      // A little more room each time, so that another step runs out of space.
       leaveFree(disk, 6 * MIB + round * MIB);
       const writer = await startWriter(workshop, { seed: options.seed + round });
       const deadline = Date.now() + 60_000;

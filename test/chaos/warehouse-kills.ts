@@ -1,4 +1,4 @@
-/** kill -9 of the writer in the middle of loads, voids and publications, again and again, then the findings. */
+/** kill -9 of the writer during loads, voids and publications, then the findings. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -21,7 +21,7 @@ export interface KillsResult extends Findings {
   /** Batches of small files, and those that a kill cut short. */
   readonly batches: number;
   readonly batchesCutShort: number;
-  /** Starts that found the file damaged and made it again. */
+  /** Starts that found the file damaged and rebuilt it. */
   readonly rebuilds: number;
   readonly seconds: number;
 }
@@ -41,7 +41,7 @@ export async function runKills(options: {
   for (let round = 0; round < options.kills; round += 1) {
     const writer = await startWriter(workshop, { seed: options.seed + round });
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    // Every second kill comes while a batch is at work.
+    // Every second kill comes during a batch.
     if (round % 2 === 0) await batchBegins(workshop);
     await sleep(round % 2 === 0 ? state % 150 : 50 + (state % 700));
     // On a busy machine none of them may have got as far as a load.
@@ -67,12 +67,12 @@ export async function runKills(options: {
   };
 }
 
-/** At the end of a long run there may be nothing left that is loaded together. */
-const BATCH_PATIENCE_MS = 10_000;
+/** At the end of a long run there may be no further batch. */
+const BATCH_TIMEOUT_MS = 10_000;
 
 async function batchBegins({ batches }: Workshop): Promise<void> {
   const [before, began] = [batches.begun, Date.now()];
-  while (batches.begun === before && Date.now() - began < BATCH_PATIENCE_MS) await sleep(2);
+  while (batches.begun === before && Date.now() - began < BATCH_TIMEOUT_MS) await sleep(2);
 }
 
 async function expectSound(workshop: Workshop): Promise<void> {

@@ -1,4 +1,4 @@
-/** Copies for readers, one after the other while a writer loads: each by itself consistent, none disturbs a reader. */
+/** Publications during loads: each is consistent, none disturbs a reader. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,10 +14,10 @@ export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
 
 export interface SnapshotsResult {
-  /** Different publications that were inspected. */
+  /** Number of different publications that were inspected. */
   readonly snapshots: number;
   readonly inconsistent: readonly string[];
-  /** Times that a reader of another process held a copy to the end while newer ones were published. */
+  /** Number of copies that a reader of another process held while newer ones were published. */
   readonly held: number;
   readonly readersThatFailed: readonly string[];
   readonly loads: number;
@@ -44,7 +44,7 @@ export async function runSnapshots(options: {
       continue;
     }
     lastInode = inode;
-    // A name of its own: the published one may be replaced between two questions.
+    // A name of its own, since the published file may be replaced between two queries.
     const held = join(workshop.dataDir, 'inspected.duckdb');
     linkSync(published, held);
     const inspected = await checkFile(held, null);
@@ -107,5 +107,5 @@ export async function main([snapshots = '200', seed = '1']: readonly string[]): 
     result.inconsistent.length + result.readersThatFailed.length > 0 ||
     result.snapshots < Number(snapshots)
   )
-    throw new Error('a snapshot was not what it should be');
+    throw new Error('a snapshot was inconsistent, or a reader failed');
 }

@@ -1,6 +1,6 @@
 /**
  * Thirty faults, each injected into a running `up` beside the sandbox: within a minute an alert, the dashboard, a metric
- * and a command say what is wrong and what to do; then the cure of the runbook ends the alert. `npm run chaos -- watch table` writes
+ * and a command report it; then the cure of the runbook ends the alert. `npm run chaos -- watch table` writes
  * docs/fault-alerts.md; `watch NAME…` plays those faults alone.
  */
 
@@ -9,31 +9,31 @@ import { join } from 'node:path';
 import { anchorOf } from '../../lib/alerts/runbook/runbook.ts';
 import { INVOICE_FAULTS } from './faults/invoice-faults.ts';
 import { MACHINE_FAULTS } from './faults/machine-faults.ts';
-import { isTold, openStage, playFault, type Told } from './faults/play-fault.ts';
+import { type FaultReport, isReported, openStage, playFault } from './faults/play-fault.ts';
 import { RARE_FAULTS } from './faults/rare-faults.ts';
 import { RARE_MACHINE_FAULTS } from './faults/rare-machine-faults.ts';
 import { openRareStage } from './faults/rare-stage.ts';
 
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'fault-alerts.md');
 
-type IsWanted = (fault: { readonly name: string }) => boolean;
+type IsSelected = (fault: { readonly name: string }) => boolean;
 
-async function playThirty(isWanted: IsWanted): Promise<readonly Told[]> {
-  const [ofInvoices, ofMachine] = [INVOICE_FAULTS.filter(isWanted), MACHINE_FAULTS.filter(isWanted)];
+async function playThirty(isSelected: IsSelected): Promise<readonly FaultReport[]> {
+  const [ofInvoices, ofMachine] = [INVOICE_FAULTS.filter(isSelected), MACHINE_FAULTS.filter(isSelected)];
   if (ofInvoices.length + ofMachine.length === 0) return [];
   const stage = await openStage();
   try {
-    const told = await Promise.all(ofInvoices.map((fault) => playFault(stage, fault)));
-    for (const each of told) say(each);
-    return [...told, ...(await inTurn(ofMachine, (fault) => playFault(stage, fault)))];
+    const reports = await Promise.all(ofInvoices.map((fault) => playFault(stage, fault)));
+    for (const report of reports) print(report);
+    return [...reports, ...(await inTurn(ofMachine, (fault) => playFault(stage, fault)))];
   } finally {
     await stage.close();
   }
 }
 
-/** Some of them are looked at once a minute, or only when somebody asks. */
-async function playRare(isWanted: IsWanted): Promise<readonly Told[]> {
-  const faults = [...RARE_FAULTS, ...RARE_MACHINE_FAULTS].filter(isWanted);
+/** Some of them are checked once a minute, or only on request. */
+async function playRare(isSelected: IsSelected): Promise<readonly FaultReport[]> {
+  const faults = [...RARE_FAULTS, ...RARE_MACHINE_FAULTS].filter(isSelected);
   if (faults.length === 0) return [];
   const stage = await openRareStage();
   try {
@@ -43,20 +43,24 @@ async function playRare(isWanted: IsWanted): Promise<readonly Told[]> {
   }
 }
 
-async function inTurn<F>(faults: readonly F[], play: (fault: F) => Promise<Told>): Promise<readonly Told[]> {
-  const told: Told[] = [];
+async function inTurn<F>(
+  faults: readonly F[],
+  play: (fault: F) => Promise<FaultReport>,
+): Promise<readonly FaultReport[]> {
+  const reports: FaultReport[] = [];
   for (const fault of faults) {
-    told.push(await play(fault));
-    for (const each of told.slice(-1)) say(each);
+    const report = await play(fault);
+    print(report);
+    reports.push(report);
   }
-  return told;
+  return reports;
 }
 
-function say({ fault, ...told }: Told): void {
-  process.stderr.write(`${fault.name}: ${JSON.stringify(told)}\n`);
+function print({ fault, ...times }: FaultReport): void {
+  process.stderr.write(`${fault.name}: ${JSON.stringify(times)}\n`);
 }
 
-function pageOf(thirty: readonly Told[], rare: readonly Told[]): string {
+function pageOf(thirty: readonly FaultReport[], rare: readonly FaultReport[]): string {
   return [
     '# Time until each fault raises an alert\n\n<!-- Made by `npm run chaos -- watch table`. -->\n',
     'Each fault was injected into a running `billsync up` with the sandbox. The columns give the seconds from the fault until the alert was',
@@ -83,9 +87,9 @@ minute and was over when \`up\` was ready again. \`endpoint/certificate\` was te
 \`disk\`, an alert of the worker, was not observed: with every flush failing (EIO) the endpoint ended first, and \`inbox/unwritable\` and \`process\`
 were listed within seconds.`;
 
-function tableOf(told: readonly Told[]): readonly string[] {
+function tableOf(reports: readonly FaultReport[]): readonly string[] {
   const after = (seconds: number | null) => (seconds === null ? '**no**' : `${seconds.toFixed(0)} s`);
-  const rows = told.map(
+  const rows = reports.map(
     ({ fault, alert, dashboard, metric, command, over }) =>
       `| ${fault.name} | ${fault.what} | [\`${fault.alert}\`](reference/runbook.md#${anchorOf(fault.alert)}) | ${[alert, dashboard, metric, command, over].map(after).join(' | ')} |`,
   );
@@ -96,21 +100,21 @@ function tableOf(told: readonly Told[]): readonly string[] {
 }
 
 export const summary =
-  'thirty faults: an alert, the dashboard, a metric and a command say each within a minute, and its cure ends it [table | NAME…]';
+  'thirty faults: an alert, the dashboard, a metric and a command report each within a minute, and its cure ends it [table | NAME…]';
 
-/** @throws Error a fault was not told by all four, or its cure did not end the alert */
-export async function main(words: readonly string[]): Promise<void> {
-  const isTable = words[0] === 'table';
-  const isWanted: IsWanted = ({ name }) => isTable || words.length === 0 || words.includes(name);
-  const thirty = await playThirty(isWanted);
-  const rare = await playRare(isWanted);
-  const told = [...thirty, ...rare];
+/** @throws Error when a fault was not reported by all four, or its cure did not end the alert */
+export async function main(names: readonly string[]): Promise<void> {
+  const isTable = names[0] === 'table';
+  const isSelected: IsSelected = ({ name }) => isTable || names.length === 0 || names.includes(name);
+  const thirty = await playThirty(isSelected);
+  const rare = await playRare(isSelected);
+  const reports = [...thirty, ...rare];
   if (isTable) await writeFile(PAGE, pageOf(thirty, rare));
-  const untold = told.filter((each) => !isTold(each)).map(({ fault }) => fault.name);
-  const uncured = told.filter(({ over }) => over === null).map(({ fault }) => fault.name);
+  const unreported = reports.filter((each) => !isReported(each)).map(({ fault }) => fault.name);
+  const uncured = reports.filter(({ over }) => over === null).map(({ fault }) => fault.name);
   process.stdout.write(
-    `${JSON.stringify({ faults: told.length, told: told.length - untold.length, untold, uncured })}\n`,
+    `${JSON.stringify({ faults: reports.length, reported: reports.length - unreported.length, unreported, uncured })}\n`,
   );
-  if (uncured.length > 0) throw new Error(`Not over after its cure: ${uncured.join(', ')}`);
-  if (untold.length > 0) throw new Error(`Not told within a minute: ${untold.join(', ')}`);
+  if (uncured.length > 0) throw new Error(`Not ended by its cure: ${uncured.join(', ')}`);
+  if (unreported.length > 0) throw new Error(`Not reported within a minute: ${unreported.join(', ')}`);
 }

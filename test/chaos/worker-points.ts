@@ -1,108 +1,111 @@
 /**
- * kill -9 of the worker before and after each of its durable points (D7 to D14): nothing lost, nothing double, nothing
- * in part, sums exact. `npm run chaos -- worker-points [rounds] [point…]` prints the figures.
+ * kill -9 of the worker before and after each of its durable points (D7 to D14): nothing lost, doubled or partial, and sums
+ * exact. `npm run chaos -- worker-points [rounds] [point…]` prints the result.
  */
 
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startForeignService } from '../support/foreign-service.ts';
-import { settled } from '../support/foreign-story.ts';
-import { checkInvariants, letWorkflowTasksEnd, type Truth, type Violation } from '../support/invariants.ts';
-import { createProduct, type Product } from '../support/processes/product.ts';
+import { settled } from '../support/billing-traffic.ts';
+import { letWorkflowTasksEnd } from '../support/invariants.ts';
+import type { Product } from '../support/processes/product.ts';
 import { WORKER_POINTS, type WorkerPoint } from '../support/processes/worker-points.ts';
 import { withTemporalBeside } from '../support/temporal.ts';
-import { deliver } from '../webhook/a-delivery.ts';
+import {
+  billedTruth,
+  conclude,
+  describeVerdict,
+  newInvoice,
+  printProgress,
+  type Rig,
+  SETTLED_WITHIN_MS,
+  send,
+  type Verdict,
+  verdictOf,
+  withRig,
+} from './rig.ts';
 
-export type AnyPoint = WorkerPoint | 'reported after';
+type AnyPoint = WorkerPoint | 'reported after';
 
-export interface WorkerPointsResult {
+export interface WorkerPointsResult extends Verdict {
   readonly rounds: number;
-  /** Deaths by point; a point that was never reached within its time is missing. */
+  /** Kills by point; a point that was not reached within its time is missing. */
   readonly deaths: Readonly<Partial<Record<AnyPoint, number>>>;
-  readonly invoices: number;
   readonly shipments: number;
-  readonly violations: readonly Violation[];
-  readonly complaints: readonly string[];
   readonly seconds: number;
 }
 
-export const ALL_POINTS: readonly AnyPoint[] = [...WORKER_POINTS, 'reported after'];
-const DEAD_WITHIN_MS = 90_000;
-const SETTLED_WITHIN_MS = 240_000;
+const ALL_POINTS: readonly AnyPoint[] = [...WORKER_POINTS, 'reported after'];
+const KILLED_WITHIN_MS = 90_000;
 
-export async function runWorkerPoints(options: {
-  readonly rounds: number;
-  readonly points?: readonly AnyPoint[];
-  readonly progress?: (text: string) => void;
-}): Promise<WorkerPointsResult> {
-  const { rounds, points = ALL_POINTS, progress = () => {} } = options;
-  const beganMs = Date.now();
-  const service = await startForeignService();
-  const product = await createProduct({ service, isMortal: true });
-  const acknowledged: string[] = [];
-  const deaths: Partial<Record<AnyPoint, number>> = {};
-  let isSound = false;
-  try {
-    await product.start('temporal');
-    await Promise.all([product.start('webhook'), product.start('worker')]);
+export const summary =
+  'kill -9 of the worker before and after each of its durable points [20 | 1 "committed before"]';
 
-    /** One invoice, said whole, its URL dead when the way has to lead over a new one. */
-    const bring = async (point: AnyPoint): Promise<string> => {
-      const from = service.events.length;
-      const { invoiceId } = await service.createInvoice({ rows: 7 });
-      await service.finalize(invoiceId);
-      if (/^(token|regenerated)/.test(point)) service.expireUrls();
-      for (const text of service.events.slice(from)) {
-        const { statusCode, body } = await deliver(product.webhookUrl, text);
-        if (statusCode !== 200) throw new Error(`The endpoint answered ${statusCode}.`);
-        acknowledged.push(body.eventId ?? '');
-      }
-      return invoiceId;
-    };
-    const truth = (): Truth => ({ billed: service.billedRows(), voided: [], acknowledged });
-
-    for (let round = 1; round <= rounds; round += 1) {
-      for (const point of points) {
-        if (point === 'reported after') {
-          const invoiceId = await bring(point);
-          await loadReported(product, invoiceId);
-          await product.kill('worker');
-        } else {
-          await writeFile(product.armFile, point);
-          await bring(point);
-          await within(product.ended('worker'), DEAD_WITHIN_MS, `the worker's death at "${point}"`);
-        }
-        deaths[point] = (deaths[point] ?? 0) + 1;
-        progress(`round ${round}: died ${point}`);
-        await product.start('worker');
-      }
-      await settled(product.dataDir, truth(), SETTLED_WITHIN_MS);
-      progress(`round ${round} settled after ${Math.round((Date.now() - beganMs) / 1_000)} s`);
-    }
-    const { dataDir, logFolder } = product;
-    await withTemporalBeside(dataDir, letWorkflowTasksEnd);
-    await product.stop('worker');
-    const violations = await withTemporalBeside(dataDir, (client) =>
-      checkInvariants({ dataDir, logFolder, truth: truth(), client }),
-    );
-    isSound = violations.length === 0;
-    return {
-      ...{ rounds, deaths, violations, complaints: [...service.complaints] },
-      invoices: new Set(service.billedRows().map(({ invoiceId }) => invoiceId)).size,
-      shipments: service.billedRows().length,
-      seconds: Math.round((Date.now() - beganMs) / 1_000),
-    };
-  } finally {
-    if (!isSound) process.stderr.write(`Kept for a look: ${product.dataDir}\n`);
-    await product.close({ keep: !isSound });
-    await service.close();
-  }
+/** @throws Error when an invariant was violated, or a point was not reached */
+export async function main([rounds = '20', ...names]: readonly string[]): Promise<void> {
+  const points = names.length === 0 ? ALL_POINTS : ALL_POINTS.filter((point) => names.includes(point));
+  const result = await runWorkerPoints({ rounds: Number(rounds), points });
+  conclude(result, describeVerdict(result));
 }
 
-/** D12: Temporal's history has the answer of the activity that brings a file and loads it. */
+export function runWorkerPoints(options: {
+  readonly rounds: number;
+  readonly points: readonly AnyPoint[];
+}): Promise<WorkerPointsResult> {
+  const { rounds, points } = options;
+  const beganMs = Date.now();
+  const deaths: Partial<Record<AnyPoint, number>> = {};
+  return withRig({ isMortal: true }, async (rig) => {
+    const { product, service } = rig;
+    await product.start('temporal');
+    await Promise.all([product.start('webhook'), product.start('worker')]);
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const point of points) {
+        await killAt(rig, point);
+        deaths[point] = (deaths[point] ?? 0) + 1;
+        printProgress(`round ${round}: killed ${point}`);
+        await product.start('worker');
+      }
+      await settled(product.dataDir, billedTruth(rig), SETTLED_WITHIN_MS);
+      printProgress(`round ${round} settled after ${Math.round((Date.now() - beganMs) / 1_000)} s`);
+    }
+    await withTemporalBeside(product.dataDir, letWorkflowTasksEnd);
+    await product.stop('worker');
+    const verdict = await withTemporalBeside(product.dataDir, (client) =>
+      verdictOf(rig, billedTruth(rig), client),
+    );
+    const seconds = Math.round((Date.now() - beganMs) / 1_000);
+    return { ...verdict, rounds, deaths, shipments: service.billedRows().length, seconds };
+  });
+}
+
+/** Sends one invoice and resolves when the worker was killed at the point of its processing. */
+async function killAt(rig: Rig, point: AnyPoint): Promise<void> {
+  const { product } = rig;
+  if (point === 'reported after') {
+    await loadReported(product, await sendFor(rig, point));
+    await product.kill('worker');
+    return;
+  }
+  await writeFile(product.armFile, point);
+  await sendFor(rig, point);
+  await within(product.ended('worker'), KILLED_WITHIN_MS, `the worker's end at "${point}"`);
+}
+
+/** Sends one invoice; its URL has expired when the point is reached only on the way over a new URL. */
+async function sendFor(rig: Rig, point: AnyPoint): Promise<string> {
+  const { invoiceId, events } = await newInvoice(rig, 7);
+  if (/^(token|regenerated)/.test(point)) rig.service.expireUrls();
+  for (const text of events) {
+    const status = await send(rig, text);
+    if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
+  }
+  return invoiceId;
+}
+
+/** D12: Temporal's history contains the result of the activity that downloads a file and loads it. */
 async function loadReported({ dataDir }: Product, invoiceId: string): Promise<void> {
   await withTemporalBeside(dataDir, async (client) => {
-    const deadline = Date.now() + DEAD_WITHIN_MS;
+    const deadline = Date.now() + KILLED_WITHIN_MS;
     while (Date.now() < deadline) {
       for await (const { workflowId, runId } of client.workflow.list()) {
         if (!workflowId.endsWith(invoiceId)) continue;
@@ -134,20 +137,4 @@ async function within<T>(promise: Promise<T>, milliseconds: number, what: string
     late.abort();
     deadline.catch(() => undefined);
   }
-}
-
-export const summary =
-  'kill -9 of the worker before and after each of its durable points [20 | 1 "committed before"]';
-
-/** @throws Error an invariant was violated, or a point was not reached */
-export async function main([rounds = '20', ...points]: readonly string[]): Promise<void> {
-  const wanted = points.length === 0 ? ALL_POINTS : ALL_POINTS.filter((point) => points.includes(point));
-  const result = await runWorkerPoints({
-    rounds: Number(rounds),
-    points: wanted,
-    progress: (text) => process.stderr.write(`${text}\n`),
-  });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  const broken = result.violations.length + result.complaints.length;
-  if (broken > 0) throw new Error(`${broken} promises were broken; see the figures above.`);
 }

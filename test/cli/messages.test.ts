@@ -110,7 +110,7 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     args: ['webhook', '--setting', `webhook_tls_cert=${named('one.crt')}`],
     env: { BILLSYNC_WEBHOOK_TLS_KEY: named('other.key'), BILLSYNC_WEBHOOK_PORT: '0' },
     exitCode: 2,
-    says: /certificate and key of the endpoint do not belong together/,
+    says: /BILLSYNC_WEBHOOK_TLS_KEY .*is not the key of the certificate in BILLSYNC_WEBHOOK_TLS_CERT/,
   },
 };
 

@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Play, Played } from '../support/play-commands.ts';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
+import type { CommandResult, CommandRun } from '../support/processes/command-runner.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 
@@ -186,7 +186,7 @@ const CROWDED: readonly Step[] = [0, 1].flatMap((openFiles) =>
   })),
 );
 
-interface Step extends Play {
+interface Step extends CommandRun {
   readonly what: string;
   readonly place: Refusal;
   readonly path: string;
@@ -206,7 +206,7 @@ const STEPS: readonly Step[] = [
   ...CROWDED,
 ];
 
-let played: readonly Played[];
+let played: readonly CommandResult[];
 beforeAll(async () => {
   writeFileSync(good, 'x\r\n');
   fixture = await reportsFixture([anInvoice([aShipment()])]);
@@ -234,7 +234,7 @@ describe('billsync', () => {
   test.each(STEPS.map((step, index) => ({ ...step, index })))(
     'names the place, the reason and the remedy of $what: $place',
     ({ place, path, walk, index }) => {
-      const { exitCode, stdout, stderr } = played[index] as Played;
+      const { exitCode, stdout, stderr } = played[index] as CommandResult;
       const said = walk.isFinding === true ? findingOf(stdout) : stderr;
       expect(said).toMatch(walk.words?.[place] ?? WORDS[place]);
       expect(said).toMatch(walk.inside ?? escaped(path.replace(/\/x-\d+$/, '')));
@@ -257,7 +257,7 @@ function escaped(text: string): RegExp {
   return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
 }
 
-const PLAYER = testProgram('support/play-commands.ts');
+const COMMAND_RUNNER = testProgram('support/processes/command-runner.ts');
 
 const WORDS = {
   missing: 'there is no such file or folder',
@@ -289,7 +289,10 @@ ulimit -n 256
 exec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "$@"`;
 
 /** Runs the commands where the places are. @param root an empty folder */
-async function playAmongRefusals(root: string, plays: readonly Play[]): Promise<readonly Played[]> {
+async function playAmongRefusals(
+  root: string,
+  plays: readonly CommandRun[],
+): Promise<readonly CommandResult[]> {
   mkdirSync(root, { recursive: true });
   const [into, from] = [join(root, 'played.json'), join(root, 'plays.json')];
   writeFileSync(from, JSON.stringify(plays));
@@ -298,11 +301,11 @@ async function playAmongRefusals(root: string, plays: readonly Play[]): Promise<
     'unshare',
     [
       ...[...namespace, 'sh', '-c', MAKE, 'sh', root],
-      ...['sh', '-c', 'exec "$@" <"$0"', from, process.execPath, PLAYER, BILLSYNC, into],
+      ...['sh', '-c', 'exec "$@" <"$0"', from, process.execPath, COMMAND_RUNNER, BILLSYNC, into],
     ],
     { env: cleanEnvironment(), maxBuffer: 1 << 26 },
   );
   // So that the folder can be removed by a user who is not root.
   chmodSync(join(root, 'sealed'), 0o700);
-  return JSON.parse(readFileSync(into, 'utf8')) as readonly Played[];
+  return JSON.parse(readFileSync(into, 'utf8')) as readonly CommandResult[];
 }

@@ -33,8 +33,8 @@ describe('billsync shipments', () => {
 
   test('refuses invalid conditions', async () => {
     for (const [flags, told] of [
-      [['--sort', 'cost'], 'no column "cost" for sort: did you mean billing_cost?'],
-      [['--is', 'colour=red'], 'cannot be asked by "is_colour"'],
+      [['--sort', 'cost'], 'no column "cost" for sort. Did you mean billing_cost?'],
+      [['--is', 'colour=red'], 'have no condition "is_colour"'],
       [['--cost-to', 'much'], '"much" is no amount'],
     ] as const) {
       const { exitCode, stderr } = await run(...flags);

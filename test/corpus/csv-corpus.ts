@@ -1,7 +1,6 @@
 /**
- * Broken and odd invoice CSVs, each with its verdict. A verdict is what the specification (2.8) and the decisions say,
- * written down by hand: `ok`, or every finding as `rule@row/column`, in order (row `-`: the whole file or the header; column
- * `-`: no single one).
+ * Malformed and unusual invoice CSVs with the verdict that the specification (2.8) requires, written by hand: `ok`, or every finding
+ * as `rule@row/column` in order (row `-`: the whole file or the header; column `-`: no single one).
  */
 
 import { CSV_COLUMNS, CSV_EDITIONS, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
@@ -9,7 +8,7 @@ import { CSV_COLUMNS, CSV_EDITIONS, CSV_HEADERS, type CsvHeader } from '../../li
 export interface CorpusCase {
   readonly name: string;
   readonly bytes: Buffer;
-  /** Without any findings written down: refused, whatever the findings; they say nothing there. */
+  /** An empty list: refused with any findings. */
   readonly verdict: 'ok' | readonly string[];
 }
 

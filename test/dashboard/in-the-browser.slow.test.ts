@@ -23,7 +23,7 @@ import { barriers, barriersOfNewKinds, CONTRAST_ALONE, CONTRAST_APART } from '..
 import { launchChromium } from '../support/tools/chromium.ts';
 import { dashboardOver } from './support.ts';
 
-const reports = await listReports();
+const reports = listReports();
 const parked = anInvoice([], { number: 'INV-STUCK', state: 'needs_attention', reason: 'Line 7 is no line.' });
 const twice = ['Acme', 'Beta'].map((tenant) =>
   anInvoice([aShipment({ tenant, tracking: 'TWICE', cost: '12.3456' })]),

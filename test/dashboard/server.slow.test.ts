@@ -11,7 +11,7 @@ import { acknowledgeAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
-import { INJECTIONS } from '../support/injections.ts';
+import { INJECTIONS } from '../support/attack.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
@@ -176,7 +176,7 @@ describe('invoices', () => {
 
 describe('reports', () => {
   test('have a form, downloads and rows each', async () => {
-    for (const report of await listReports()) {
+    for (const report of listReports()) {
       const answer = await get(`/reports/${report.name}`);
       expect(answer.status, report.name).toBe(200);
       const page = await answer.text();

@@ -1,4 +1,4 @@
-/** Rules and dashboard ask for metrics that there are, link to pages that there are, and fire for their fault alone. */
+/** Rules and dashboard use existing metrics, link to existing pages, and fire for their fault only. */
 
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../lib/metrics.ts';
 import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.ts';
-import { promtool } from '../support/tools/promtool.ts';
+import { promtool } from '../support/tools/installed-tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'deploy', 'prometheus');
@@ -50,8 +50,8 @@ describe('the rules for Prometheus', () => {
       ['check', 'config', 'prometheus.yml'],
       ['test', 'rules', 'rules.test.yml'],
     ]) {
-      const { exitCode, said } = await promtool(args, { cwd: folder });
-      expect(exitCode, said).toBe(0);
+      const { exitCode, output } = await promtool(args, { cwd: folder });
+      expect(exitCode, output).toBe(0);
     }
     const tried = await readFile(join(folder, 'rules.test.yml'), 'utf8');
     expect(rules.filter(({ alert }) => !tried.includes(alert))).toEqual([]);
@@ -73,7 +73,7 @@ describe('the dashboard for Grafana', () => {
     const path = join(await mkdtemp(join(tmpdir(), 'billsync-grafana-')), 'rules.yml');
     const recorded = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
     await writeFile(path, JSON.stringify({ groups: [{ name: 'panels', rules: recorded }] }));
-    const { exitCode, said } = await promtool(['check', 'rules', path]);
-    expect(exitCode, said).toBe(0);
+    const { exitCode, output } = await promtool(['check', 'rules', path]);
+    expect(exitCode, output).toBe(0);
   });
 });

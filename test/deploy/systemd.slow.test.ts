@@ -1,4 +1,4 @@
-/** The units: accepted and checked by systemd's own programs, and what roles tell the service manager over its socket. */
+/** The units are accepted by systemd's own programs, and roles notify the service manager over its socket. */
 
 import { execFile, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -23,7 +23,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the units', () => {
   test('are accepted by systemd with an exposure score below 2', async () => {
-    // The program is not installed here; everything else is checked as it stands.
+    // The program is not installed here; everything else is checked unchanged.
     const copies = await Promise.all(
       names.map(async (name) => {
         const text = await readFile(join(units, name), 'utf8');
@@ -44,7 +44,7 @@ describe('the units', () => {
 describe('the notification of a role to the service manager', () => {
   test('reports ready, alive and stopping over a datagram socket', async () => {
     const socket = join(folder, 'notify');
-    const heard = await listen(socket);
+    const notifications = await listen(socket);
     const role = await startRole(['webhook'], {
       env: {
         BILLSYNC_DATA_DIR: join(folder, 'data'),
@@ -56,21 +56,21 @@ describe('the notification of a role to the service manager', () => {
         WATCHDOG_USEC: '400000',
       },
     });
-    await eventually(() => heard.text().includes('WATCHDOG=1'));
+    await eventually(() => notifications.text().includes('WATCHDOG=1'));
     expect(await role.end('SIGTERM')).toBe(0);
-    await eventually(() => heard.text().includes('STOPPING=1'));
-    heard.close();
-    const said = heard.text();
-    expect(said).toMatch(/^READY=1\nSTATUS=webhook=http:\/\/127\.0\.0\.1:\d+/);
-    expect(said.indexOf('WATCHDOG=1')).toBeLessThan(said.indexOf('STOPPING=1'));
+    await eventually(() => notifications.text().includes('STOPPING=1'));
+    notifications.close();
+    const text = notifications.text();
+    expect(text).toMatch(/^READY=1\nSTATUS=webhook=http:\/\/127\.0\.0\.1:\d+/);
+    expect(text.indexOf('WATCHDOG=1')).toBeLessThan(text.indexOf('STOPPING=1'));
   });
 
   test('is optional', async () => {
     const warned: unknown[] = [];
-    const log = { warn: (...words: unknown[]) => void warned.push(words) };
+    const log = { warn: (...args: unknown[]) => void warned.push(args) };
     serviceManager({ env: {}, log: log as never }).ready('');
     const manager = serviceManager({
-      env: { NOTIFY_SOCKET: join(folder, 'nobody'), PATH: '/nowhere' },
+      env: { NOTIFY_SOCKET: join(folder, 'missing'), PATH: '/nowhere' },
       log: log as never,
     });
     manager.ready('');
@@ -79,7 +79,7 @@ describe('the notification of a role to the service manager', () => {
   });
 });
 
-/** Node opens no datagram sockets of this family; what stands in for systemd writes what it hears. */
+/** Python stands in for systemd, since Node has no datagram sockets of this family; it prints the received messages. */
 async function listen(path: string): Promise<{ text(): string; close(): void }> {
   const script = `
 import socket, sys
@@ -91,9 +91,9 @@ while True: print(s.recv(4096).decode(), flush=True)`;
     text += more;
   });
   await eventually(() => text.startsWith('bound\n'));
-  // systemd-notify waits for the word that its message was taken; that is the socket it sends for, which nobody keeps open.
-  const words = () => text.slice('bound\n'.length).replaceAll(/^BARRIER=1\n/gm, '');
-  return { text: words, close: () => void python.kill() };
+  // systemd-notify waits until the socket that it sends as BARRIER is closed, which happens at once here.
+  const received = () => text.slice('bound\n'.length).replaceAll(/^BARRIER=1\n/gm, '');
+  return { text: received, close: () => void python.kill() };
 }
 
 /** @throws Error none is on PATH and none could be installed: the tests need it */

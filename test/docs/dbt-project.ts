@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { keepPythonTool } from '../support/tools/kept-tools.ts';
+import { installPythonTool } from '../support/tools/installed-tools.ts';
 
 const DBT = {
   name: 'dbt-1.10.15-duckdb-1.5.5',
@@ -43,7 +43,7 @@ export async function runDbt(
     folder,
   }: { readonly published: string; readonly target: string; readonly folder: string },
 ): Promise<string> {
-  const tool = await keepPythonTool(DBT);
+  const tool = await installPythonTool(DBT);
   const own = {
     BILLSYNC_REPORTS: published,
     SHIPPING_COST_FILE: target,

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { INVOICE_FAULTS } from '../chaos/faults/invoice-faults.ts';
-import { isTold, openStage, playFault } from '../chaos/faults/play-fault.ts';
+import { isReported, openStage, playFault } from '../chaos/faults/play-fault.ts';
 
 const PLAYED = ['redirect', 'malformed-csv', 'other-currency', 'schema-v2'];
 
@@ -19,5 +19,5 @@ test('reports each fault of an invoice with its remedy', async () => {
   const told = await Promise.all(
     faults.map((fault) => playFault(stage, fault, { withinMs: 100_000, isCured: false })),
   );
-  expect(told.filter((each) => !isTold(each)).map(({ fault }) => fault.name)).toEqual([]);
+  expect(told.filter((each) => !isReported(each)).map(({ fault }) => fault.name)).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { askJson, billedSums, differences, reportedSums } from '../support/published-data.ts';
+import { billedSums, differences, reportedSums, runJson } from '../support/published-data.ts';
 import { installDuckDbExtensions } from '../support/tools/duckdb-extensions.ts';
 import { type PostgresServer, startPostgres } from '../support/tools/postgres.ts';
 
@@ -56,7 +56,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const states = () => askJson<{ state: string }[]>(['invoices', 'list'], env);
+const states = () => runJson<{ state: string }[]>(['invoices', 'list'], env);
 
 async function expectExact(): Promise<void> {
   expect(differences(billedSums(service.billedRows()), await reportedSums(env))).toEqual([]);
@@ -117,7 +117,7 @@ test('reports a lake of three workers to the fourth decimal, verified, over few 
   const ofLedgers = [...most].filter(([name]) => name.startsWith('billsync worker'));
   expect(ofLedgers).toHaveLength(3);
   expect(Math.max(...ofLedgers.map(([, n]) => n))).toBeLessThanOrEqual(3);
-  const verified = await askJson(['verify', '--full'], env);
+  const verified = await runJson(['verify', '--full'], env);
   expect(verified).toMatchObject({ drift: [], shipments: 525 });
 
   await postgres.stop();

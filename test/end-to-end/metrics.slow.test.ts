@@ -96,7 +96,7 @@ test('counts received, downloaded, loaded, refused, published and voided invoice
   // Its tokens live for seconds: another may just be on its way.
   const tokens = page.get('service_calls_total{endpoint="token",answer="200"}') ?? 0;
   expect(tokens).toBeGreaterThan(0);
-  expect(tokens).toBeLessThanOrEqual(service.tokensGiven());
+  expect(tokens).toBeLessThanOrEqual(service.tokensIssued());
 
   const now = Date.now() / 1_000;
   const { out } = await product.command('snapshot', '--json');

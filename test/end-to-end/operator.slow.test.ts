@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { csvOf } from '../support/foreign-billing.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
-import { askACopy } from '../support/published-data.ts';
+import { queryCopy } from '../support/published-data.ts';
 import { barriersOfNewKinds } from '../support/tools/barriers.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 import { deliver } from '../webhook/a-delivery.ts';
@@ -62,7 +62,7 @@ async function go(path: string): Promise<string> {
 
 const loaded = async (invoiceId: string): Promise<boolean> => {
   const path = join(product.dataDir, 'reports.duckdb');
-  const rows = await askACopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
+  const rows = await queryCopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
     () => [],
   );
   return rows.some(({ id }) => id === invoiceId);

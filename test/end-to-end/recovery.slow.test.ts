@@ -1,4 +1,4 @@
-/** The short forms of what `npm run chaos` proves at length with real processes (docs/proofs.md). */
+/** The short form of `npm run chaos -- worker-points` (docs/proofs.md). */
 
 import { expect, test } from 'vitest';
 import { runWorkerPoints } from '../chaos/worker-points.ts';
@@ -7,7 +7,7 @@ test('loses and doubles nothing when the worker is killed around commit and publ
   const points = ['committed before', 'committed after', 'renamed before'] as const;
   const result = await runWorkerPoints({ rounds: 1, points });
   expect(Object.keys(result.deaths)).toEqual(points);
-  expect(result.invoices).toBe(points.length);
+  expect(result.shipments).toBe(7 * points.length);
   expect(result.violations).toEqual([]);
   expect(result.complaints).toEqual([]);
 });

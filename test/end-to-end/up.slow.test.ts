@@ -17,13 +17,13 @@ import { freePort } from '../support/processes/free-port.ts';
 import { useAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import {
-  askJson,
   billedSums,
   differences,
   publishedStates,
   reportedSums,
+  runJson,
 } from '../support/published-data.ts';
-import { promtool } from '../support/tools/promtool.ts';
+import { promtool } from '../support/tools/installed-tools.ts';
 
 // The product as it is started elsewhere.
 useAllThreads();
@@ -109,7 +109,7 @@ interface Invoice {
   readonly state: string;
 }
 
-const json = <T>(...args: string[]): Promise<T> => askJson<T>(args, beside);
+const json = <T>(...args: string[]): Promise<T> => runJson<T>(args, beside);
 
 /** Waits for the published file, without a process for each look; the commands are asked once it is there. */
 async function untilSettled(count: number): Promise<void> {
@@ -163,8 +163,8 @@ describe('billsync up', () => {
       /^temporal_activity_execution_latency_seconds_count\{.*activity_type="downloadCsv"/m,
     );
     const ours = metrics.split(/^(?=# HELP )/m).filter((metric) => metric.startsWith('# HELP billsync_'));
-    const { exitCode, said } = await promtool(['check', 'metrics'], { input: `${ours.join('').trim()}\n` });
-    expect([exitCode, said]).toEqual([0, '']);
+    const { exitCode, output } = await promtool(['check', 'metrics'], { input: `${ours.join('').trim()}\n` });
+    expect([exitCode, output]).toEqual([0, '']);
   });
 
   test('fetches an invoice without an event', async () => {

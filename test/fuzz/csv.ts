@@ -1,14 +1,14 @@
 /**
- * Any bytes as a CSV: the byte scan and DuckDB behind it say of it what csv-parse says, to the cell; and a file of another
+ * Any bytes as a CSV: the byte scan and DuckDB behind it agree with csv-parse, to the cell; and a file of another
  * form comes, when that is tolerated, to the rows of the same file in the specified one.
  */
 
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { damaged } from '../security/hostile/json.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
+import type { Random } from '../support/random.ts';
 import { INVOICE } from '../warehouse/load/any-csv-file.ts';
 import { type Forms, openReaders } from '../warehouse/load/two-readers.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'CSV files at the byte scan and the load behind it';
 export const quickCases = 100;
@@ -16,16 +16,16 @@ export const quickCases = 100;
 export async function open(): Promise<FuzzRun> {
   const readers = await openReaders();
   return {
-    async play(dice) {
-      const [why = null] = await playAll([dice]);
+    async play(random) {
+      const [why = null] = await playAll([random]);
       if (why !== null) throw new Error(why);
     },
     playAll,
     close: () => readers.close(),
   };
 
-  async function playAll(all: readonly Dice[]): Promise<readonly (string | null)[]> {
-    const cases = all.map((dice) => (dice.chance(0.3) ? twoForms(dice) : hostileCsv(dice)));
+  async function playAll(all: readonly Random[]): Promise<readonly (string | null)[]> {
+    const cases = all.map((random) => (random.chance(0.3) ? twoForms(random) : hostileCsv(random)));
     const files = cases.filter((one) => Buffer.isBuffer(one));
     const forms = cases.filter((one): one is Forms => !Buffer.isBuffer(one));
     const ofFiles = [...(await readers.compare(files))];
@@ -35,16 +35,16 @@ export async function open(): Promise<FuzzRun> {
 }
 
 /** The same rows as specified and in another form. */
-function twoForms(dice: Dice): Forms {
-  const rows = someRows(dice);
-  const specified = inForm(dice, rows, { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
+function twoForms(random: Random): Forms {
+  const rows = someRows(random);
+  const specified = inForm(random, rows, { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
   const names: string[] = [...CSV_HEADERS];
-  if (dice.chance(0.5)) shuffle(dice, names);
-  for (let more = dice.between(0, 2); more > 0; more -= 1) {
-    names.splice(dice.between(0, names.length), 0, `${dice.pick(ADDED)}${more}`);
+  if (random.chance(0.5)) shuffle(random, names);
+  for (let more = random.between(0, 2); more > 0; more -= 1) {
+    names.splice(random.between(0, names.length), 0, `${random.pick(ADDED)}${more}`);
   }
-  const ends = dice.pick([['\n'], ['\r\n'], ['\n', '\r\n']]);
-  return { specified, other: inForm(dice, rows, { names, ends, zeros: dice.chance(0.5) }) };
+  const ends = random.pick([['\n'], ['\r\n'], ['\n', '\r\n']]);
+  return { specified, other: inForm(random, rows, { names, ends, zeros: random.chance(0.5) }) };
 }
 
 const ADDED = ['Fuel', 'a,b', 'a"b', '__proto__', '日本', ' x '];
@@ -64,23 +64,23 @@ const HOSTILE_BYTES = [
 ];
 
 /** A file of `INVOICE`: good with awkward text, damaged in bytes, or a heap of bytes. */
-export function hostileCsv(dice: Dice): Buffer {
-  if (dice.chance(0.2)) {
-    const header = dice.chance(0.7) ? `${CSV_HEADERS.join(',')}\r\n` : '';
-    const parts = Array.from({ length: dice.between(0, 60) }, () => dice.pick(HOSTILE_BYTES));
+export function hostileCsv(random: Random): Buffer {
+  if (random.chance(0.2)) {
+    const header = random.chance(0.7) ? `${CSV_HEADERS.join(',')}\r\n` : '';
+    const parts = Array.from({ length: random.between(0, 60) }, () => random.pick(HOSTILE_BYTES));
     return Buffer.from(header + parts.join(''));
   }
-  const file = inForm(dice, someRows(dice), { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
-  return dice.chance(0.5) ? file : Buffer.from(damaged(dice, file));
+  const file = inForm(random, someRows(random), { names: CSV_HEADERS, ends: ['\r\n'], zeros: false });
+  return random.chance(0.5) ? file : Buffer.from(damaged(random, file));
 }
 
 type Cells = Readonly<Record<string, string>>;
 
-function someRows(dice: Dice): readonly Cells[] {
-  const bad = dice.pick([0, 0, 0.02]);
-  return Array.from({ length: dice.between(0, 5) }, () =>
+function someRows(random: Random): readonly Cells[] {
+  const bad = random.pick([0, 0, 0.02]);
+  return Array.from({ length: random.between(0, 5) }, () =>
     Object.fromEntries(
-      CSV_HEADERS.map((name) => [name, dice.chance(bad) ? dice.pick(BAD_CELLS) : goodCell(dice, name)]),
+      CSV_HEADERS.map((name) => [name, random.chance(bad) ? random.pick(BAD_CELLS) : goodCell(random, name)]),
     ),
   );
 }
@@ -116,29 +116,29 @@ const TEXTS = [
   'NULL',
 ];
 
-function goodCell(dice: Dice, name: string): string {
+function goodCell(random: Random, name: string): string {
   switch (name) {
     case 'Invoice ID':
-      return dice.chance(0.1) ? INVOICE.toUpperCase() : INVOICE;
+      return random.chance(0.1) ? INVOICE.toUpperCase() : INVOICE;
     case 'Invoice Generation Date':
     case 'Ship Date':
-      return dice.pick(['2026-02-28', '0001-01-01', '9999-12-31', '2024-02-29']);
+      return random.pick(['2026-02-28', '0001-01-01', '9999-12-31', '2024-02-29']);
     case 'Carrier Invoice Date':
-      return dice.pick(['', '2026-02-28']);
+      return random.pick(['', '2026-02-28']);
     case 'Currency Code':
-      return dice.pick(['USD', 'EUR']);
+      return random.pick(['USD', 'EUR']);
     case 'Billing Cost':
-      return dice.pick(['-0.5', '9.16', '0', '00012.3400', '99999999999999.9999', '-99999999999999.9999']);
+      return random.pick(['-0.5', '9.16', '0', '00012.3400', '99999999999999.9999', '-99999999999999.9999']);
     case 'Billable Weight':
-      return dice.pick(['2.5', '0', '0.0001']);
+      return random.pick(['2.5', '0', '0.0001']);
     case 'Billable Weight Unit':
-      return dice.pick(['LB', 'KG']);
+      return random.pick(['LB', 'KG']);
     case 'Tenant':
     case 'Tracking Number':
     case 'Carrier':
-      return dice.pick(TEXTS);
+      return random.pick(TEXTS);
     default:
-      return dice.pick(['', ...TEXTS]);
+      return random.pick(['', ...TEXTS]);
   }
 }
 
@@ -149,16 +149,16 @@ interface Form {
   readonly zeros: boolean;
 }
 
-function inForm(dice: Dice, rows: readonly Cells[], { names, ends, zeros }: Form): Buffer {
+function inForm(random: Random, rows: readonly Cells[], { names, ends, zeros }: Form): Buffer {
   const line = (cells: readonly string[]): string =>
-    cells.map((cell) => quoted(dice, cell)).join(',') + dice.pick(ends);
+    cells.map((cell) => quoted(random, cell)).join(',') + random.pick(ends);
   const text = rows.map((row) =>
     line(
       names.map((name) => {
-        const cell = row[name] ?? (Object.hasOwn(row, name) ? '' : dice.pick(TEXTS));
+        const cell = row[name] ?? (Object.hasOwn(row, name) ? '' : random.pick(TEXTS));
         const isDecimal = name === 'Billing Cost' || name === 'Billable Weight';
         return zeros && isDecimal && /\.\d{4}$/.test(cell)
-          ? `${cell}${'0'.repeat(dice.between(0, 4))}`
+          ? `${cell}${'0'.repeat(random.between(0, 4))}`
           : cell;
       }),
     ),
@@ -166,14 +166,14 @@ function inForm(dice: Dice, rows: readonly Cells[], { names, ends, zeros }: Form
   return Buffer.from(line(names) + text.join(''));
 }
 
-function quoted(dice: Dice, cell: string): string {
+function quoted(random: Random, cell: string): string {
   const must = /[",\r\n]/.test(cell);
-  return must || dice.chance(0.1) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return must || random.chance(0.1) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-function shuffle(dice: Dice, names: string[]): void {
+function shuffle(random: Random, names: string[]): void {
   for (let last = names.length - 1; last > 0; last -= 1) {
-    const other = dice.between(0, last);
+    const other = random.between(0, last);
     [names[last], names[other]] = [names[other] ?? '', names[last] ?? ''];
   }
 }

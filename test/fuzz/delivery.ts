@@ -4,8 +4,8 @@ import { wellFormedJson } from '../../lib/wire/json.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { decodeBody, encodeEntry, keyOf } from '../../webhook/inbox/inbox.ts';
 import { damaged, hostileJson } from '../security/hostile/json.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
+import type { Random } from '../support/random.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'webhook deliveries at the parser';
 
@@ -13,10 +13,10 @@ export async function open(): Promise<FuzzRun> {
   return { play };
 }
 
-function play(dice: Dice): void {
-  const isDamaged = dice.chance(0.3);
-  const body = isDamaged ? damaged(dice, hostileDelivery(dice)) : hostileDelivery(dice);
-  const parsed = parseDelivery(body, { wirePrefix: dice.chance(0.9) ? 'auto' : 'acme' });
+function play(random: Random): void {
+  const isDamaged = random.chance(0.3);
+  const body = isDamaged ? damaged(random, hostileDelivery(random)) : hostileDelivery(random);
+  const parsed = parseDelivery(body, { wirePrefix: random.chance(0.9) ? 'auto' : 'acme' });
   const eventId = parsed.kind === 'event' ? parsed.event.eventId : parsed.eventId;
   if (parsed.envelope !== null) {
     const envelope: unknown = JSON.parse(parsed.envelope);
@@ -43,25 +43,25 @@ function play(dice: Dice): void {
 }
 
 /** A delivery with wrong values, or none at all. */
-export function hostileDelivery(dice: Dice): Uint8Array {
-  if (dice.chance(0.1)) return Buffer.from(hostileJson(dice));
-  return Buffer.from(anEnvelope(dice));
+export function hostileDelivery(random: Random): Uint8Array {
+  if (random.chance(0.1)) return Buffer.from(hostileJson(random));
+  return Buffer.from(anEnvelope(random));
 }
 
 /** A delivery as the service sends it, some of its values replaced, some fields gone, some added. */
-function anEnvelope(dice: Dice): string {
+function anEnvelope(random: Random): string {
   const metadata = {
-    eventId: dice.uuid(),
+    eventId: random.uuid(),
     eventTimestamp: '2026-03-01T00:00:00Z',
-    eventType: dice.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']),
-    partnerId: dice.uuid(),
+    eventType: random.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']),
+    partnerId: random.uuid(),
     payloadSchemaVersion: 'v1',
-    testEvent: dice.chance(0.1),
+    testEvent: random.chance(0.1),
   };
   const payload = {
-    [`${dice.pick(['service', 'acme'])}InvoiceId`]: dice.uuid(),
+    [`${random.pick(['service', 'acme'])}InvoiceId`]: random.uuid(),
     partnerInvoiceId: null,
-    [`${dice.pick(['service', 'acme'])}TenantId`]: dice.uuid(),
+    [`${random.pick(['service', 'acme'])}TenantId`]: random.uuid(),
     partnerTenantId: 'T-1',
     invoiceNumber: 'INV-1',
     invoiceStatus: 'finalized',
@@ -77,15 +77,15 @@ function anEnvelope(dice: Dice): string {
     fileHashSha256: 'a'.repeat(64),
     fileSizeBytes: 100,
   };
-  return `{"metadata":${spoilt(dice, metadata)},"payload":${spoilt(dice, payload)}}`;
+  return `{"metadata":${spoilt(random, metadata)},"payload":${spoilt(random, payload)}}`;
 }
 
-function spoilt(dice: Dice, fields: Readonly<Record<string, unknown>>): string {
-  if (dice.chance(0.02)) return hostileJson(dice);
-  const likely = dice.pick([0, 0.02, 0.2]);
+function spoilt(random: Random, fields: Readonly<Record<string, unknown>>): string {
+  if (random.chance(0.02)) return hostileJson(random);
+  const likely = random.pick([0, 0.02, 0.2]);
   const parts = Object.entries(fields)
-    .filter(() => !dice.chance(likely))
-    .map(([key, value]) => `"${key}":${dice.chance(likely) ? hostileJson(dice) : JSON.stringify(value)}`);
-  if (dice.chance(0.3)) parts.push(`"added":${hostileJson(dice)}`);
+    .filter(() => !random.chance(likely))
+    .map(([key, value]) => `"${key}":${random.chance(likely) ? hostileJson(random) : JSON.stringify(value)}`);
+  if (random.chance(0.3)) parts.push(`"added":${hostileJson(random)}`);
   return `{${parts.join(',')}}`;
 }

@@ -3,8 +3,8 @@
 import { MalformedAnswerError, wellFormedJson } from '../../lib/wire/json.ts';
 import { DetailsReader } from '../../lib/wire/parse-details.ts';
 import { damaged, hostileJson } from '../security/hostile/json.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
+import type { Random } from '../support/random.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'details answers at their parser';
 
@@ -12,11 +12,11 @@ export async function open(): Promise<FuzzRun> {
   return { play };
 }
 
-function play(dice: Dice): void {
-  const invoiceId = dice.uuid();
-  const body = hostileDetails(dice, invoiceId);
+function play(random: Random): void {
+  const invoiceId = random.uuid();
+  const body = hostileDetails(random, invoiceId);
   const whole = read([body], invoiceId);
-  const cut = Math.floor(dice.between(0, body.length));
+  const cut = Math.floor(random.between(0, body.length));
   const pieces = read([body.subarray(0, cut), body.subarray(cut)], invoiceId);
   if (whole !== pieces) throw new Error(`Cut at ${cut} it reads ${pieces}, whole ${whole}.`);
 }
@@ -38,10 +38,10 @@ function read(pieces: readonly Uint8Array[], invoiceId: string): string {
 }
 
 /** An answer about that invoice, with wrong values, or none at all. */
-export function hostileDetails(dice: Dice, invoiceId: string): Uint8Array {
+export function hostileDetails(random: Random, invoiceId: string): Uint8Array {
   const fields = {
-    [dice.pick(['id', 'invoiceId', 'acmeInvoiceId', 'invoice_id', 'InvoiceID'])]: invoiceId,
-    [dice.pick(['status', 'invoiceStatus', 'invoice_status'])]: dice.pick([
+    [random.pick(['id', 'invoiceId', 'acmeInvoiceId', 'invoice_id', 'InvoiceID'])]: invoiceId,
+    [random.pick(['status', 'invoiceStatus', 'invoice_status'])]: random.pick([
       'APPROVED',
       'VOID',
       'Cancelled',
@@ -53,10 +53,10 @@ export function hostileDetails(dice: Dice, invoiceId: string): Uint8Array {
     invoiceDate: '2026-03-01',
   };
   const parts = Object.entries(fields)
-    .filter(() => !dice.chance(0.1))
-    .map(([key, value]) => `"${key}":${dice.chance(0.1) ? hostileJson(dice) : JSON.stringify(value)}`);
-  if (dice.chance(0.5)) parts.push(`"lineItems":[${hostileJson(dice)},${hostileJson(dice)}]`);
+    .filter(() => !random.chance(0.1))
+    .map(([key, value]) => `"${key}":${random.chance(0.1) ? hostileJson(random) : JSON.stringify(value)}`);
+  if (random.chance(0.5)) parts.push(`"lineItems":[${hostileJson(random)},${hostileJson(random)}]`);
   const invoice = `{${parts.join(',')}}`;
-  const text = dice.pick([invoice, `{"data":${invoice}}`, `[${invoice}]`, hostileJson(dice)]);
-  return dice.chance(0.3) ? damaged(dice, Buffer.from(text)) : Buffer.from(text);
+  const text = random.pick([invoice, `{"data":${invoice}}`, `[${invoice}]`, hostileJson(random)]);
+  return random.chance(0.3) ? damaged(random, Buffer.from(text)) : Buffer.from(text);
 }

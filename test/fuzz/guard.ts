@@ -1,8 +1,8 @@
 /** Any text as an address: the guard never throws, and lets no form of an inside address pass. */
 
 import { mayDial } from '../../billing/address-guard.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
+import type { Random } from '../support/random.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'addresses at the guard of the client';
 
@@ -12,7 +12,7 @@ export async function open(): Promise<FuzzRun> {
 
 type Quad = readonly [number, number, number, number];
 
-/** IPv4 addresses that nobody may dial whatever is allowed, and how IPv6 can carry them. */
+/** IPv4 addresses that are never allowed, and the IPv6 forms that can contain them. */
 const FORBIDDEN: readonly Quad[] = [
   [169, 254, 169, 254],
   [100, 100, 100, 200],
@@ -27,25 +27,25 @@ const INSIDE: readonly Quad[] = [
   [172, 16, 0, 9],
 ];
 
-function play(dice: Dice): void {
-  if (dice.chance(0.3)) {
-    mayDial(noise(dice), { allowPrivateHosts: dice.chance(0.5) });
+function play(random: Random): void {
+  if (random.chance(0.3)) {
+    mayDial(noise(random), { allowPrivateHosts: random.chance(0.5) });
     return;
   }
-  const isForbidden = dice.chance(0.5);
-  const carried = dice.pick(isForbidden ? FORBIDDEN : INSIDE);
-  const address = spelled(dice, carried);
+  const isForbidden = random.chance(0.5);
+  const carried = random.pick(isForbidden ? FORBIDDEN : INSIDE);
+  const address = spelled(random, carried);
   if (mayDial(address, { allowPrivateHosts: false })) throw new Error(`${address} may be dialled.`);
   if (isForbidden && mayDial(address, { allowPrivateHosts: true })) {
     throw new Error(`${address} may be dialled where private hosts are allowed.`);
   }
 }
 
-function spelled(dice: Dice, [a, b, c, d]: Quad): string {
+function spelled(random: Random, [a, b, c, d]: Quad): string {
   const dotted = `${a}.${b}.${c}.${d}`;
   const hex = (one: number, two: number) => (one * 256 + two).toString(16);
-  const last = dice.chance(0.5) ? dotted : `${hex(a, b)}:${hex(c, d)}`;
-  const any = () => Math.floor(dice.between(0, 0xffff)).toString(16);
+  const last = random.chance(0.5) ? dotted : `${hex(a, b)}:${hex(c, d)}`;
+  const any = () => Math.floor(random.between(0, 0xffff)).toString(16);
   const forms = [
     dotted,
     `::ffff:${last}`,
@@ -59,11 +59,11 @@ function spelled(dice: Dice, [a, b, c, d]: Quad): string {
     `2606:4700:${any()}:${any()}:200:5efe:${last}`,
     `fe80::5efe:${last}`,
   ];
-  const form = dice.pick(forms);
-  return dice.chance(0.3) ? form.toUpperCase() : form;
+  const form = random.pick(forms);
+  return random.chance(0.3) ? form.toUpperCase() : form;
 }
 
-function noise(dice: Dice): string {
-  const length = Math.floor(dice.between(0, 40));
-  return Array.from({ length }, () => dice.pick([...'0123456789abcdefABCDEFx:.%[]/ -g\ud800\0'])).join('');
+function noise(random: Random): string {
+  const length = Math.floor(random.between(0, 40));
+  return Array.from({ length }, () => random.pick([...'0123456789abcdefABCDEFx:.%[]/ -g\ud800\0'])).join('');
 }

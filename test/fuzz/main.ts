@@ -1,19 +1,19 @@
 /**
- * `npm run fuzz -- TARGET [--cases N] [--seconds S] [--seed X]`: plays at least N cases and at least S seconds, prints
- * cases, crashes and hangs, and fails when there was one. `--case N` plays that case alone, in this thread.
+ * `npm run fuzz -- TARGET [--cases N] [--seconds S] [--seed X]`: runs at least N cases and at least S seconds, prints
+ * cases, crashes and hangs, and fails when there was one. `--case N` runs that case alone, in this thread.
  */
 
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { type Crash, type FuzzTarget, fuzzTargets, playCase } from '../support/fuzz.ts';
-import type { FuzzThreadData } from '../support/fuzz-thread.ts';
+import { type Crash, type FuzzTarget, fuzzTargets, playCase } from './fuzz-targets.ts';
+import type { FuzzThreadData } from './fuzz-thread.ts';
 
-/** A case takes milliseconds, and some are played a hundred at once; a busy machine may make a thread wait for seconds. */
+/** A case takes milliseconds, some run a hundred at once, and a busy machine may delay a thread for seconds. */
 const HANG_MS = 60_000;
-const MAX_SHOWN = 10;
-const THREAD = new URL('../support/fuzz-thread.ts', import.meta.url);
+const MAX_PRINTED = 10;
+const THREAD = new URL('./fuzz-thread.ts', import.meta.url);
 
-interface Wanted {
+interface FuzzOptions {
   readonly target: string;
   readonly seed: number;
   readonly cases: number;
@@ -43,23 +43,23 @@ if (
   process.exitCode = 2;
 } else {
   for (const target of names) {
-    if (values.case !== undefined) await playAlone(target, Number(values.case));
+    if (values.case !== undefined) await runAlone(target, Number(values.case));
     else if ((await fuzz({ target, seed, cases, seconds })) > 0) process.exitCode = 1;
   }
 }
 
-async function playAlone(name: string, nth: number): Promise<void> {
+async function runAlone(name: string, nth: number): Promise<void> {
   const run = await targets.get(name)?.open();
   const crash = run === undefined ? null : await playCase(run, seed, nth);
   await run?.close?.();
   process.stdout.write(
-    crash === null ? `${name}: case ${nth} holds\n` : `${name}: case ${nth}: ${crash.error}\n`,
+    crash === null ? `${name}: case ${nth} passed\n` : `${name}: case ${nth}: ${crash.error}\n`,
   );
   if (crash !== null) process.exitCode = 1;
 }
 
 /** @returns crashes and hangs together */
-async function fuzz({ target, seed, cases, seconds }: Wanted): Promise<number> {
+async function fuzz({ target, seed, cases, seconds }: FuzzOptions): Promise<number> {
   const startedMs = Date.now();
   const untilMs = startedMs + seconds * 1_000;
   const crashes: Crash[] = [];
@@ -68,16 +68,17 @@ async function fuzz({ target, seed, cases, seconds }: Wanted): Promise<number> {
   let first = 0;
   do {
     const data: FuzzThreadData = { target, seed, first, cases, untilMs, progress };
-    const end = await playInThread(data, (crash) => crashes.push(crash));
+    const end = await runInThread(data, (crash) => crashes.push(crash));
     const nth = Atomics.load(progress, 0);
     if (end === 'hung') hangs.push(nth);
-    // A thread that did not even begin would be started for ever.
+    // A thread that fails before its first case would fail again forever.
     if (end instanceof Error && nth < first) throw end;
     if (end instanceof Error) crashes.push({ nth, error: `The thread ended: ${end.stack ?? end.message}` });
     first = end === 'done' ? nth : nth + 1;
   } while (first < cases || Date.now() < untilMs);
-  for (const { nth, error } of crashes.slice(0, MAX_SHOWN)) process.stdout.write(`  case ${nth}: ${error}\n`);
-  if (hangs.length > 0) process.stdout.write(`  hung: ${hangs.slice(0, MAX_SHOWN).join(', ')}\n`);
+  for (const { nth, error } of crashes.slice(0, MAX_PRINTED))
+    process.stdout.write(`  case ${nth}: ${error}\n`);
+  if (hangs.length > 0) process.stdout.write(`  hung: ${hangs.slice(0, MAX_PRINTED).join(', ')}\n`);
   const took = Math.round((Date.now() - startedMs) / 1_000);
   process.stdout.write(
     `${target}: ${first} cases, ${crashes.length} crashes, ${hangs.length} hangs; seed ${seed}, ${took} s\n`,
@@ -85,8 +86,8 @@ async function fuzz({ target, seed, cases, seconds }: Wanted): Promise<number> {
   return crashes.length + hangs.length;
 }
 
-/** Ends the thread when one case takes too long; a target that cannot even be opened is an error of ours. */
-function playInThread(
+/** Terminates the thread when one case takes too long. */
+function runInThread(
   data: FuzzThreadData,
   onCrash: (crash: Crash) => void,
 ): Promise<'done' | 'hung' | Error> {

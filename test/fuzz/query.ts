@@ -1,6 +1,6 @@
 /**
- * Any query string at the dashboard: its filters are read or refused with a sentence, an address made of them asks for the
- * same again, and every so often the real page of a real file answers, with no markup of the reader's in it.
+ * Any query string at the dashboard: its filters are read or refused with a message, an address made of them gives the same filters,
+ * and some are sent to the real page, which contains no markup of the query.
  */
 
 import fastify from 'fastify';
@@ -11,10 +11,10 @@ import { isInvalid } from '../../dashboard/pages/reports.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { hostileText } from '../security/hostile/json.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
+import type { Random } from '../support/random.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'query strings of the dashboard: filters, parameters, pages';
 
@@ -24,7 +24,7 @@ const PAGES = 1 / 500;
 const PLANTED = '<i>planted';
 
 export async function open(): Promise<FuzzRun> {
-  const reports = await listReports();
+  const reports = listReports();
   const fixture = await reportsFixture(seededInvoices(8, 60));
   const failures: string[] = [];
   const dashboard = await dashboardOver(fixture.path, {
@@ -33,8 +33,8 @@ export async function open(): Promise<FuzzRun> {
   });
   const agent = new Agent({ connections: 1 });
   let read: Query = {};
-  const parser = fastify().get('/*', async (asked) => {
-    read = asked.query as Query;
+  const parser = fastify().get('/*', async (request) => {
+    read = request.query as Query;
     return '';
   });
   const parsed = async (text: string): Promise<Query> => {
@@ -43,15 +43,15 @@ export async function open(): Promise<FuzzRun> {
   };
 
   return {
-    async play(dice) {
-      const report = dice.pick(reports);
-      const text = queryText(dice, report);
+    async play(random) {
+      const report = random.pick(reports);
+      const text = queryText(random, report);
       const query = await parsed(text);
       isInvalid(report, query);
       const page = pageNumber(query);
       if (!Number.isSafeInteger(page) || page < 1 || page > 100_000) throw new Error(`Page ${page}.`);
       await comesBack(query);
-      if (dice.chance(PAGES)) await look(pageOf(dice, report), text);
+      if (random.chance(PAGES)) await look(pageOf(random, report), text);
     },
     async close() {
       await agent.destroy();
@@ -86,8 +86,8 @@ export async function open(): Promise<FuzzRun> {
   }
 }
 
-function pageOf(dice: Dice, { name }: ReportDefinition): string {
-  return dice.pick([
+function pageOf(random: Random, { name }: ReportDefinition): string {
+  return random.pick([
     '/',
     '/invoices',
     '/invoices',
@@ -145,24 +145,24 @@ const RAW = [
 ];
 
 /** Legal in an address, and nothing more is promised of it. */
-function queryText(dice: Dice, { parameters }: ReportDefinition): string {
+function queryText(random: Random, { parameters }: ReportDefinition): string {
   const own = parameters.map(({ name }) => `p_${name}`);
   const parts = Array.from(
-    { length: dice.chance(0.01) ? dice.between(50, 1_200) : dice.between(0, 6) },
+    { length: random.chance(0.01) ? random.between(50, 1_200) : random.between(0, 6) },
     () => {
-      const name = dice.chance(0.9)
-        ? dice.pick([...FIELDS, ...own])
-        : dice.pick(['__proto__', 'length', 'p_', '']);
-      return `${name}=${value(dice)}`;
+      const name = random.chance(0.9)
+        ? random.pick([...FIELDS, ...own])
+        : random.pick(['__proto__', 'length', 'p_', '']);
+      return `${name}=${value(random)}`;
     },
   );
-  if (dice.chance(0.2))
-    parts.splice(dice.between(0, parts.length), 0, dice.pick(RAW).repeat(dice.between(1, 9)));
+  if (random.chance(0.2))
+    parts.splice(random.between(0, parts.length), 0, random.pick(RAW).repeat(random.between(1, 9)));
   return parts.join('&').slice(0, 14_000);
 }
 
-function value(dice: Dice): string {
-  if (dice.chance(0.1)) return dice.pick(RAW);
-  const text = dice.chance(0.7) ? dice.pick(LIKELY) : hostileText(dice);
+function value(random: Random): string {
+  if (random.chance(0.1)) return random.pick(RAW);
+  const text = random.chance(0.7) ? random.pick(LIKELY) : hostileText(random);
   return encodeURIComponent(text.toWellFormed());
 }

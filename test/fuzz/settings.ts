@@ -7,14 +7,14 @@ import { loadSettings } from '../../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { SettingsError } from '../../lib/config/settings.ts';
 import { damaged, hostileJson, hostileText } from '../security/hostile/json.ts';
-import type { Dice } from '../support/dice.ts';
-import type { FuzzRun } from '../support/fuzz.ts';
-import { makeMemoryFolder } from '../support/memory-folder.ts';
+import { makeMemoryFolder } from '../support/folders.ts';
+import type { Random } from '../support/random.ts';
+import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'settings files and environments';
 export const quickCases = 200;
 
-/** Stands in every secret, in the middle of whatever is wrong with it. */
+/** Part of every secret, within its defect. */
 const SECRET = 'sEcReT-4711';
 const SECRET_OF_FILE = 'FiLe-sEcReT';
 
@@ -22,13 +22,13 @@ export async function open(): Promise<FuzzRun> {
   const folder = await makeMemoryFolder('fuzz-settings-');
   const path = join(folder, 'billsync.yaml');
   return {
-    play(dice) {
+    play(random) {
       // Damage may carry a secret of the file to where none is expected.
-      const isDamaged = dice.chance(0.15);
-      writeFileSync(path, dice.chance(0.5) ? aFile(dice, isDamaged) : '');
+      const isDamaged = random.chance(0.15);
+      writeFileSync(path, random.chance(0.5) ? aFile(random, isDamaged) : '');
       const secrets = isDamaged ? [SECRET] : [SECRET, SECRET_OF_FILE];
       try {
-        loadSettings({ env: anEnvironment(dice), cwd: folder });
+        loadSettings({ env: anEnvironment(random), cwd: folder });
       } catch (error) {
         if (!(error instanceof SettingsError)) throw error;
         if (secrets.some((secret) => error.message.includes(secret)))
@@ -39,21 +39,21 @@ export async function open(): Promise<FuzzRun> {
   };
 }
 
-function anEnvironment(dice: Dice): Record<string, string> {
-  const some = Array.from({ length: dice.between(0, 6) }, () => dice.pick(SETTING_DEFINITIONS));
+function anEnvironment(random: Random): Record<string, string> {
+  const some = Array.from({ length: random.between(0, 6) }, () => random.pick(SETTING_DEFINITIONS));
   return Object.fromEntries(
     some.map(({ variable, secret }) => {
-      const text = dice.chance(0.5) ? likely(dice) : hostileText(dice);
+      const text = random.chance(0.5) ? likely(random) : hostileText(random);
       return [
-        dice.chance(0.05) ? `${variable}X` : variable,
-        secret ? `${text}${SECRET}${likely(dice)}` : text,
+        random.chance(0.05) ? `${variable}X` : variable,
+        secret ? `${text}${SECRET}${likely(random)}` : text,
       ];
     }),
   );
 }
 
-function likely(dice: Dice): string {
-  return dice.pick([
+function likely(random: Random): string {
+  return random.pick([
     'on',
     '0',
     '65536',
@@ -73,13 +73,13 @@ function likely(dice: Dice): string {
   ]);
 }
 
-function aFile(dice: Dice, isDamaged: boolean): Uint8Array {
-  const lines = Array.from({ length: dice.between(0, 6) }, () => {
-    const { fileKey, secret } = dice.pick(SETTING_DEFINITIONS);
-    const key = dice.chance(0.1) ? dice.pick(['webhook_paths', 'nosuch', '__proto__']) : fileKey;
-    const value = dice.chance(0.5) ? likely(dice) : hostileJson(dice, 2);
+function aFile(random: Random, isDamaged: boolean): Uint8Array {
+  const lines = Array.from({ length: random.between(0, 6) }, () => {
+    const { fileKey, secret } = random.pick(SETTING_DEFINITIONS);
+    const key = random.chance(0.1) ? random.pick(['webhook_paths', 'nosuch', '__proto__']) : fileKey;
+    const value = random.chance(0.5) ? likely(random) : hostileJson(random, 2);
     return `${key}: ${secret ? JSON.stringify(`${SECRET_OF_FILE}${value}`) : value}`;
   });
   const bytes = Buffer.from(lines.join('\n'));
-  return isDamaged ? damaged(dice, bytes) : bytes;
+  return isDamaged ? damaged(random, bytes) : bytes;
 }

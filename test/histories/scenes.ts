@@ -1,4 +1,4 @@
-/** The behaviors of which a history is kept, each as a scene that plays it; recordings have their names. At most 15 files. */
+/** The behaviors with a recorded history, each as a scene that plays it. At most 15 files. */
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
@@ -18,7 +18,7 @@ export interface Recording {
   readonly route: InvoiceRoute;
 }
 
-/** Plays a behavior. @returns the workflow to keep */
+/** Plays a behavior. @returns the id of the workflow to record */
 type HistoryScene = (recording: Recording) => Promise<string>;
 
 type Answer<Name extends keyof InvoiceActivities> = Awaited<ReturnType<InvoiceActivities[Name]>>;
@@ -89,15 +89,15 @@ export const HISTORY_SCENES: Readonly<Record<string, HistoryScene>> = {
   ),
   'rejected-then-repaired': played(
     () => {
-      let asked = 0;
+      let requests = 0;
       const refused = aLocation({ fileHashSha256: 'c'.repeat(64) });
       const repaired = aLocation({ fileHashSha256: 'd'.repeat(64) });
       return aWorld({
         downloadCsv: async ({ location: { fileHashSha256: sha256 } }) => ({ ...fetched, sha256 }),
-        // Asked so often that the run continues as new.
+        // Requested so often that the run continues as new.
         regenerateUrl: async () => {
-          asked += 1;
-          return { outcome: 'location', location: asked < 6 ? refused : repaired };
+          requests += 1;
+          return { outcome: 'location', location: requests < 6 ? refused : repaired };
         },
         loadInvoice: async ({ sha256 }) => (sha256.startsWith('c') ? rejected : loaded),
       });

@@ -13,7 +13,7 @@ import {
   writeSynced,
 } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
-import { temporaryNameOf } from '../support/temporary-name-of.ts';
+import { temporaryNameOf } from '../support/folders.ts';
 
 let root: string;
 

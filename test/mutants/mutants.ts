@@ -82,7 +82,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
       folder: 'warehouse',
       before: "isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved'",
       after: "isStated ? 'header' : 'unproved'",
-      effect: 'a load that contradicts the header is shown as proved by it',
+      effect: 'a load that contradicts the header is reported as proved by it',
     },
     {
       name: 'count of shipments',
@@ -173,7 +173,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'void before a restore',
       folder: 'warehouse',
-      before: 'const open = voids.filter(({ recordedAt }) => recordedAt > since);',
+      before: 'const open = voids.filter(({ recorded_at: at }) => at > since);',
       after: 'const open = voids;',
       effect: 'an invoice that a person restored stays voided',
     },
@@ -240,7 +240,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
       folder: 'warehouse/views',
       before: 'coalesce(l.currency_code, i.currency_code) as currency_code',
       after: 'coalesce(i.currency_code, l.currency_code) as currency_code',
-      effect: 'a cost is shown in the stated currency although it was billed in another',
+      effect: 'a cost is reported in the stated currency although it was billed in another',
     },
   ],
   endpoint: [

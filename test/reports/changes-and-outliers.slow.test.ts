@@ -213,7 +213,7 @@ describe('outliers', () => {
   });
 
   test('refuses to answer in part without an explicit limit', async () => {
-    const { sql, ...report } = await findReport('late-billed');
+    const { sql, ...report } = findReport('late-billed');
     const invoices = [anInvoice(many(3, { shipDate: '2026-01-01', invoiceDate: '2026-06-01' }))];
     const fixture = await reportsFixture(invoices);
     const session = await openReportSession({ databasePath: fixture.path });

@@ -6,7 +6,7 @@ import { drawCharts } from '../../reports/render/charts.ts';
 import { decimalText, reportsFixture, tenThousandths } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 const fixture = await reportsFixture(seededInvoices(31, 50));
 afterAll(() => fixture.remove());

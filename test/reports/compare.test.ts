@@ -45,7 +45,7 @@ describe('a report put side by side', () => {
     await expect(ask({ by: 'carrier' }, 'carrier')).rejects.toThrow('by two columns or more');
     await expect(ask({ by: 'carrier+month' }, 'tenant')).rejects.toThrow('take month, carrier.');
     await expect(ask({}, 'carrier', 'gaps')).rejects.toMatchObject({ code: 'invalid-filter' });
-    const report = await findReport('cost');
+    const report = findReport('cost');
     const result = await runReport({
       databasePath: fixture.path,
       name: 'cost',
@@ -56,7 +56,7 @@ describe('a report put side by side', () => {
   });
 
   test('keeps values apart from fixed column names, __proto__ included', async () => {
-    const report = await findReport('cost');
+    const report = findReport('cost');
     const result = await runReport({
       databasePath: fixture.path,
       name: 'cost',
@@ -84,7 +84,7 @@ describe('the order of what is made of reports', () => {
       ['0 lb', '0 to 1 lb', '2 to 3 lb', '10 to 20 lb', 'over 150 lb', 'no weight'],
     ],
   ])('sorts the columns of %s like its rows', async (across, values, expected) => {
-    const report = await findReport('cost');
+    const report = findReport('cost');
     const parameters = {
       by: across === 'carrier' ? 'carrier+month' : `month+${across.replace('_break', '')}`,
     };

@@ -21,7 +21,7 @@ import { monthsInvoices } from '../support/months-invoices.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
-const reports = await listReports();
+const reports = listReports();
 /** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */
 const awkward = [
   anInvoice([aShipment({ tenant: 'Twin' })], { tenantId: 'twin-1' }),
@@ -228,7 +228,7 @@ describe('a header', () => {
 
   test('that cannot be read is refused', () => {
     const header =
-      '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- cannot say: c\n-- drilldown: nowhere by x\n';
+      '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- limits: c\n-- drilldown: nowhere by x\n';
     expect(() => parseReport('odd', header)).toThrow('Report odd: it cannot lead to "nowhere by x".');
   });
 });

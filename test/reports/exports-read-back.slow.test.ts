@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
-import { runPython } from '../support/tools/duckdb-tools.ts';
+import { runPython } from '../support/tools/installed-tools.ts';
 
 const TEXTS = [
   '_x0041_',

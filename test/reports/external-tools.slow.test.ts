@@ -9,7 +9,7 @@ import { runReport } from '../../reports/report-session.ts';
 import { BILLSYNC } from '../support/processes/billsync.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
-import { installDuckDbTools, runPython, runShell } from '../support/tools/duckdb-tools.ts';
+import { installDuckDbTools, runPython, runShell } from '../support/tools/installed-tools.ts';
 
 const page = await readFile(new URL('../../docs/your-own-tools.md', import.meta.url), 'utf8');
 const examples = (language: string): string[] =>

@@ -5,7 +5,7 @@ import { listReports } from '../../reports/catalogue.ts';
 import { ReportError } from '../../reports/errors.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import { openReportSession, runReport, type SessionRequest } from '../../reports/report-session.ts';
-import { INJECTIONS } from '../support/injections.ts';
+import { INJECTIONS } from '../support/attack.ts';
 import {
   anInvoice,
   aShipment,
@@ -15,7 +15,7 @@ import {
   runReportOn,
 } from '../support/reports-fixture.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 describe('filters of injection', () => {
   let fixture: ReportsFixture;

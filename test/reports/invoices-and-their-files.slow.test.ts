@@ -34,7 +34,7 @@ describe('proof, by gravity', () => {
     ]);
     // The head of every report counts the same three.
     expect(result.head.notes).toContain(
-      'Contradicted by their own header or event: 3 invoices; the report proof says how.',
+      'Contradicted by their own header or event: 3 invoices; the report proof shows how.',
     );
   });
 });

@@ -12,7 +12,7 @@ import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 const fixture = await reportsFixture(seededInvoices(5, 30));
 const empty = await reportsFixture([]);
@@ -21,8 +21,7 @@ afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
 describe('the catalogue', () => {
   test('refuses a report file whose header is incomplete', () => {
     expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('has no "purpose"');
-    const whole =
-      '-- title: A\n-- purpose: Spend, 1\n-- grain: b\n-- means: c\n-- order: o\n-- cannot say: d\n';
+    const whole = '-- title: A\n-- purpose: Spend, 1\n-- grain: b\n-- means: c\n-- order: o\n-- limits: d\n';
     expect(() => parseReport('x', `${whole}-- params: $a float: e`)).toThrow('cannot read the parameter');
     expect(() => parseReport('x', whole.replace('Spend, 1', 'Fun'))).toThrow('"Fun" is no purpose');
   });

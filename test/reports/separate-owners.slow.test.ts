@@ -13,7 +13,7 @@ import {
   reportsFixture,
 } from '../support/reports-fixture.ts';
 
-const reports = await listReports();
+const reports = listReports();
 
 const OF_ALL_TENANTS: Readonly<Record<string, readonly string[]>> = {
   outliers: ['median', 'difference', 'robust_z', 'like_shipments'],

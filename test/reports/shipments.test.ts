@@ -5,6 +5,7 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import { openReportSession, type ReportSession } from '../../reports/report-session.ts';
 import type { ShipmentsPage, ShipmentsRequest } from '../../reports/shipments/list-shipments.ts';
+import { testName } from '../support/processes/environment.ts';
 import {
   anInvoice,
   aShipment,
@@ -14,7 +15,6 @@ import {
   tenThousandths,
 } from '../support/reports-fixture.ts';
 import { countedShipments, seededInvoices } from '../support/seeded-invoices.ts';
-import { testName } from '../support/test-name.ts';
 
 const invoices = seededInvoices(11, 60);
 const counted = countedShipments(invoices);
@@ -125,8 +125,8 @@ describe('a condition', () => {
   test('that is invalid is refused with an alternative', async () => {
     for (const [name, value, told] of [
       ['cost_from', '1,5', /"1,5" is no amount for cost from: write digits with a point/],
-      ['trackin', 'x', /cannot be asked by "trackin"\. Did you mean tracking/],
-      ['is_colour', 'x', /cannot be asked by "is_colour"/],
+      ['trackin', 'x', /have no condition "trackin"\. Did you mean tracking/],
+      ['is_colour', 'x', /have no condition "is_colour"/],
       ['lines', 'all', /take charges, credits, free/],
       ['days_from', 'soon', /"soon" is not a date/],
     ] as const) {
@@ -134,7 +134,7 @@ describe('a condition', () => {
       await expect(ask({ [name]: [value] })).rejects.toMatchObject({ code: 'invalid-filter' });
     }
     await expect(ask({}, { sort: 'cost' })).rejects.toThrow(/no column "cost" for sort/);
-    await expect(ask({}, { columns: ['carrier', 'zone_'] })).rejects.toThrow(/did you mean zone/);
+    await expect(ask({}, { columns: ['carrier', 'zone_'] })).rejects.toThrow(/Did you mean zone/);
     await expect(ask({}, { after: 'bm9uZQ' })).rejects.toThrow(/begin with the first/);
   });
 });

@@ -42,7 +42,7 @@ describe('rows are sorted', () => {
   });
 
   test('by no column that is not there', () => {
-    expect(() => sortedBy(result, 'colour')).toThrow('There is no column "colour" to sort by: take carrier,');
+    expect(() => sortedBy(result, 'colour')).toThrow('There is no column "colour" to sort by. Use carrier,');
   });
 });
 

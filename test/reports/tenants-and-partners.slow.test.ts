@@ -167,9 +167,7 @@ describe('as known on a date', () => {
     expect((await on('2026-03-10')).rows).toHaveLength(1);
     expect((await on('2026-03-09')).rows).toEqual([]);
     expect((await on('2026-03-10T23:59:00Z')).rows).toEqual([]);
-    expect((await on('2026-03-10')).head.notes).toContain(
-      'Answered as it was known on 2026-03-10T23:59:59.999Z.',
-    );
+    expect((await on('2026-03-10')).head.notes).toContain('As known on 2026-03-10T23:59:59.999Z.');
     await fixture.remove();
   });
 });

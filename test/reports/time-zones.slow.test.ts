@@ -5,8 +5,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import type { Play, Played } from '../support/play-commands.ts';
 import { BILLSYNC, cleanEnvironment, startRole } from '../support/processes/billsync.ts';
+import type { CommandResult, CommandRun } from '../support/processes/command-runner.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { cellsOf } from '../support/tools/read-workbook.ts';
@@ -19,7 +19,7 @@ const invoice = anInvoice([aShipment({ invoiceDate: '2026-03-10' })], {
 const fixture = await reportsFixture([invoice], { publishedAt: '2026-04-01T00:00:00.100Z' });
 afterAll(() => fixture.remove());
 
-const PLAYER = testProgram('support/play-commands.ts');
+const COMMAND_RUNNER = testProgram('support/processes/command-runner.ts');
 const ZONES = ['UTC', 'America/New_York', 'Asia/Kolkata'] as const;
 
 const COMMANDS: readonly (readonly string[])[] = [
@@ -59,11 +59,11 @@ async function outputsIn(zone: string) {
   copyFileSync(fixture.path, join(data, 'reports.duckdb'));
   const env = { BILLSYNC_DATA_DIR: data };
   const [into, from] = [join(root, 'played.json'), join(root, 'plays.json')];
-  const plays: Play[] = COMMANDS.map((args) => ({ args, env, cwd: folder }));
+  const plays: CommandRun[] = COMMANDS.map((args) => ({ args, env, cwd: folder }));
   writeFileSync(from, JSON.stringify(plays));
-  const player = ['-c', 'exec "$@" <"$0"', from, process.execPath, PLAYER, BILLSYNC, into];
+  const player = ['-c', 'exec "$@" <"$0"', from, process.execPath, COMMAND_RUNNER, BILLSYNC, into];
   await promisify(execFile)('sh', player, { env: cleanEnvironment({ TZ: zone }) });
-  const played = JSON.parse(readFileSync(into, 'utf8')) as readonly Played[];
+  const played = JSON.parse(readFileSync(into, 'utf8')) as readonly CommandResult[];
   const files = [folder, join(data, 'user', 'sent-statements')].flatMap((place) =>
     readdirSync(place, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { playHostileSequence } from './hostile/sequence.ts';
 
-/** Another one plays another story; a failure says which. */
+/** Another seed plays another sequence; a failure names it. */
 const SEED = 7;
 /** A machine that runs other tests beside takes its time. */
 const WITHIN_MS = 90_000;

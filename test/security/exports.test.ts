@@ -1,4 +1,4 @@
-/** A file that a person opens in a spreadsheet computes nothing that a tenant's name asks for. */
+/** Cells of exported files are no formulas when a person opens them in a spreadsheet. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-test('writes no live formula and exact figures with --format csv', async () => {
+test('writes no live formula and exact amounts with --format csv', async () => {
   const target = join(folder, 'out');
   const env = { BILLSYNC_DATA_DIR: fixture.folder };
   const { exitCode, stderr } = await billsync(['export', '--format', 'csv', '--output', target], { env });
@@ -77,15 +77,7 @@ test('writes no live formula and exact figures with --format csv', async () => {
 
 test('escapes invisible characters in CSV and charts, not in Parquet and JSON', async () => {
   const unseen = [
-    '\u202e',
-    '\u2066',
-    '\u200b',
-    '\u001b[2J',
-    '\u0007',
-    '\uffff',
-    '\ufdd0',
-    '\u{1fffe}',
-    '\u{e0001}',
+    ...['\u202e', '\u2066', '\u200b', '\u001b[2J', '\u0007', '\uffff', '\ufdd0', '\u{1fffe}', '\u{e0001}'],
   ];
   const names = [
     ...unseen.map((letter) => `Ac${letter}me`),
@@ -109,7 +101,7 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
     );
     expect(csv.map((row) => row.tracking_number).sort()).toEqual(names.map(visible).sort());
     const [parquet = ''] = await exported('parquet');
-    expect((await askParquet(parquet)).sort()).toEqual([...names].sort());
+    expect((await trackingNumbersIn(parquet)).sort()).toEqual([...names].sort());
     const result = await own.run('carriers');
     const raw = new RegExp(unseen.map((letter) => letter.slice(0, 2).replace('[', '')).join('|'), 'u');
     for (const { wide, narrow, description } of await drawCharts(result))
@@ -123,7 +115,7 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
   }
 });
 
-async function askParquet(path: string): Promise<string[]> {
+async function trackingNumbersIn(path: string): Promise<string[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const reader = await connection.runAndReadAll('select tracking_number from read_parquet($1)', [path]);

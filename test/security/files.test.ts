@@ -51,7 +51,7 @@ describe('explaining a refused file', () => {
   ])('never reads again what the byte scan could not bound: %s', async (_, body, rule) => {
     const bytes = Buffer.concat([Buffer.from(HEADER), body]);
     const file = { sha256: '', sizeBytes: bytes.length, scan: scanOf(bytes) };
-    // Nothing lies there: whoever read it would fail.
+    // No such file, so a reader would fail.
     const csvPath = join(folder, 'never-written.csv');
     const refused = await refusedByScan({ file, csvPath, invoiceId: INVOICE });
     expect(refused.findings.map((finding) => finding.rule)).toContain(rule);

@@ -44,7 +44,7 @@ afterEach(() => {
   expect(left).toEqual([]);
 });
 
-const catalogue = await listReports();
+const catalogue = listReports();
 
 test.each(catalogue.map(({ name }) => name))('renders report %s in every format', async (name) => {
   const result = await fixture.run(name, { level: 'all' });
@@ -105,15 +105,15 @@ test('writes a statement for every tenant in every format', async () => {
 
 test('removes __proto__ from processes and threads', () => {
   const probe = join(fixture.folder, 'probe.mjs');
-  const asks = "'__proto__' in {}";
+  const condition = "'__proto__' in {}";
   writeFileSync(
     probe,
     `import { Worker, isMainThread } from 'node:worker_threads';
      import { fork } from 'node:child_process';
-     process.stderr.write(String(${asks}) + ';');
+     process.stderr.write(String(${condition}) + ';');
      if (isMainThread && process.env.PROBED === undefined) {
        process.env.PROBED = 'yes';
-       new Worker("process.stderr.write(String(${asks}) + ';')", { eval: true, execArgv: [] });
+       new Worker("process.stderr.write(String(${condition}) + ';')", { eval: true, execArgv: [] });
      }`,
   );
   const { stderr } = spawnSync(BILLSYNC, ['--version'], {

@@ -1,9 +1,9 @@
-/** Questions of an assistant that are large: refused, or answered within their limit, and never in the way of the next one. */
+/** Large requests of an assistant are refused, or answered within their limit, and never delay the next one. */
 
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistantServer } from '../../finance/assistants/assistant-server.ts';
-import { attack } from '../support/attack.ts';
+import { attackEach } from '../support/attack.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
 const fixture = await reportsFixture([anInvoice([aShipment({ tracking: '1Z1', carrier: 'ups' })])]);
@@ -26,7 +26,7 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-const ask = (name: string, asked: Record<string, unknown>) => client.callTool({ name, arguments: asked });
+const call = (name: string, input: Record<string, unknown>) => client.callTool({ name, arguments: input });
 const many = (count: number) => Array.from({ length: count }, (_, index) => `value ${index}`);
 
 test('limits lists and texts, and answers within the limits in time', async () => {
@@ -40,12 +40,10 @@ test('limits lists and texts, and answers within the limits in time', async () =
     { columns: many(1_001) },
     { after: 'x'.repeat(5_001) },
   ];
-  let held = 0;
-  for (const asked of tooLarge) {
-    const { isError } = await ask('search_shipments', asked).catch(() => ({ isError: true }));
-    if (isError === true) held += 1;
-  }
-  attack('questions of an assistant that are too large', { tries: tooLarge.length, held });
+  await attackEach('requests of an assistant that are too large', tooLarge, async (input) => {
+    const { isError } = await call('search_shipments', input).catch(() => ({ isError: true }));
+    return isError === true;
+  });
   const values = many(990);
   for (const conditions of [
     { tracking: ['1Z1', ...values] },
@@ -54,7 +52,7 @@ test('limits lists and texts, and answers within the limits in time', async () =
     { cost_from: ['1', ...Array.from({ length: 999 }, (_, index) => `${100 + index}`)] },
     { invoice: values, service: ['ground', ...values] },
   ]) {
-    const { structuredContent, content, isError } = await ask('search_shipments', { conditions });
+    const { structuredContent, content, isError } = await call('search_shipments', { conditions });
     expect(isError ?? false, JSON.stringify(content)).toBe(false);
     const { rows } = structuredContent as { rows: readonly unknown[] };
     expect(rows).toHaveLength('invoice' in conditions ? 0 : 1);
@@ -63,8 +61,8 @@ test('limits lists and texts, and answers within the limits in time', async () =
 
 test('ends a query at its limit, and answers the next one', async () => {
   const [hanging, next] = await Promise.all([
-    ask('explain_shipment', { tracking_number: '1Z1' }),
-    ask('search_shipments', {}),
+    call('explain_shipment', { tracking_number: '1Z1' }),
+    call('search_shipments', {}),
   ]);
   expect(hanging).toMatchObject({ isError: true });
   expect(next.isError ?? false).toBe(false);

@@ -1,4 +1,4 @@
-/** Acting from the dashboard: by nobody without a password of its own, from no other site, never twice, never unseen. */
+/** Actions on the dashboard need an operator's password, come from no other site, happen once, and are recorded. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
 import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
-import { attack } from '../support/attack.ts';
+import { attack, attackEach } from '../support/attack.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
@@ -95,11 +95,11 @@ test('is discarded by an operator after a preview, and recorded', async () => {
   const id = await aRefusal();
   const page = await (await fetch(`${locked.url}/quarantine/${id}`, { headers: ANN })).text();
   expect(page).toContain(`href="/operator/agree?action=discard&amp;target=${id}"`);
-  const asked = await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers: ANN });
-  expect(asked.headers.get('referrer-policy')).toBe('same-origin');
-  const shown = await asked.text();
-  expect(shown).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
-  expect(shown).toContain('This cannot be undone.');
+  const preview = await fetch(`${locked.url}/operator/agree?action=discard&target=${id}`, { headers: ANN });
+  expect(preview.headers.get('referrer-policy')).toBe('same-origin');
+  const text = await preview.text();
+  expect(text).toContain('&lt;b&gt;No&lt;/b&gt; JSON.');
+  expect(text).toContain('This cannot be undone.');
   expect(await isThere(id)).toBe(true);
   const answer = await send({ token: await tokenFor(id), reason: 'a test of ours' });
   expect(await answer.text()).toContain(`${id} is discarded.`);
@@ -160,10 +160,10 @@ test('is acknowledged and silenced by name, and recorded', async () => {
     { action: 'alerts acknowledge', by: 'ann', target: ['disk/full'], reason: 'on it' },
   ]);
   for (const query of ['quiet&hours=0', 'quiet&hours=1e9', 'quiet']) {
-    const asked = await fetch(`${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`, {
+    const refused = await fetch(`${locked.url}/operator/agree?target=disk%2Ffull&action=${query}`, {
       headers: ANN,
     });
-    expect(asked.status).toBe(404);
+    expect(refused.status).toBe(404);
   }
   const unknown = await fetch(`${locked.url}/operator/agree?target=disk%2Fgone&action=acknowledge`, {
     headers: ANN,
@@ -275,21 +275,15 @@ describe('nothing is done', () => {
 
   test('for a target that is a path, a query or gone', async () => {
     const targets = [
-      '../../keys/payload',
-      'd-0123456789abcdef',
-      '%00',
-      "' or 1=1 --",
-      'd-0123456789abcde/',
+      ...['../../keys/payload', 'd-0123456789abcdef', '%00', "' or 1=1 --", 'd-0123456789abcde/'],
       '<script>',
     ];
-    let held = 0;
-    for (const target of targets) {
+    await attackEach('operator: targets that are none', targets, async (target) => {
       const address = `${locked.url}/operator/agree?action=discard&target=${encodeURIComponent(target)}`;
       const answer = await fetch(address, { headers: ANN });
       const page = await answer.text();
-      if (answer.status === 409 && !page.includes('<script>') && !page.includes('name="token"')) held += 1;
-    }
-    attack('operator: targets that are none', { tries: targets.length, held });
+      return answer.status === 409 && !page.includes('<script>') && !page.includes('name="token"');
+    });
   });
 });
 
@@ -329,12 +323,11 @@ describe('an upload', () => {
       '\u202egnp.csv',
       'x'.repeat(900),
     ];
-    let held = 0;
-    for (const name of names) {
+    await attackEach('operator: uploads', names, async (name) => {
       const { path } = await upload(form(`${file(name, 'a,b')}--b--\r\n`));
-      if (/^[0-9a-f-]{36}\.csv$/.test(path.slice(uploadFolder.length + 1))) held += 1;
       rmSync(path);
-    }
+      return /^[0-9a-f-]{36}\.csv$/.test(path.slice(uploadFolder.length + 1));
+    });
     const refused: [string, Buffer][] = [
       form('--b--\r\n'),
       form(''),
@@ -346,12 +339,10 @@ describe('an upload', () => {
       ['multipart/form-data; boundary=', Buffer.from('x')],
       form(`--b\r\n${'X: y\r\n'.repeat(5_000)}\r\n--b--\r\n`),
     ];
-    for (const each of refused) {
-      const error = await upload(each).catch((reason: unknown) => reason);
-      if (error instanceof UploadError) held += 1;
-    }
+    await attackEach('operator: uploads', refused, async (each) => {
+      return (await upload(each).catch((reason: unknown) => reason)) instanceof UploadError;
+    });
     expect(readdirSync(uploadFolder)).toEqual([]);
-    attack('operator: uploads', { tries: names.length + refused.length, held });
   });
 
   test('is read to its end, and removed when the worker is unreachable', async () => {
@@ -363,7 +354,7 @@ describe('an upload', () => {
   });
 });
 
-describe("what workflows were told is read in Temporal's own pages", () => {
+describe("payloads of workflows are read in Temporal's own pages", () => {
   const PAGES = 'http://temporal.example:8080';
   const URL_OF_A_FILE = 'https://storage.example/a.csv?signature=secret';
   async function aMessage(): Promise<string> {
@@ -374,7 +365,7 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     );
     return JSON.stringify({ payloads: [{ metadata, data: text(sealed?.data) }] });
   }
-  const asked = async (headers: Record<string, string>, body?: string, at = locked): Promise<Response> =>
+  const decode = async (headers: Record<string, string>, body?: string, at = locked): Promise<Response> =>
     fetch(`${at.url}/operator/codec/decode`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -388,24 +379,24 @@ describe("what workflows were told is read in Temporal's own pages", () => {
     });
     expect(before.status).toBe(204);
     expect(before.headers.get('access-control-allow-headers')).toContain('x-namespace');
-    const answer = await asked({ ...ANN, origin: PAGES });
+    const answer = await decode({ ...ANN, origin: PAGES });
     expect(answer.headers.get('access-control-allow-origin')).toBe(PAGES);
     expect(answer.headers.get('access-control-allow-credentials')).toBe('true');
     const { payloads } = (await answer.json()) as { payloads: { data: string }[] };
     expect(Buffer.from(payloads[0]?.data ?? '', 'base64').toString()).toBe(JSON.stringify(URL_OF_A_FILE));
     // Temporal's command is no browser and names no page.
-    expect((await asked(ANN)).status).toBe(200);
+    expect((await decode(ANN)).status).toBe(200);
   });
 
   test('and by no one else', async () => {
     const others = [
-      await asked({}),
-      await asked(as('reader', 'may-look')),
-      await asked({ ...ANN, origin: 'http://temporal.example' }),
-      await asked({ ...ANN, origin: 'null' }),
-      await asked({ ...ANN, 'sec-fetch-site': 'cross-site' }),
-      await asked({ ...ANN, origin: PAGES }, undefined, open),
-      await asked(as('reader', 'may-look'), undefined, without),
+      await decode({}),
+      await decode(as('reader', 'may-look')),
+      await decode({ ...ANN, origin: 'http://temporal.example' }),
+      await decode({ ...ANN, origin: 'null' }),
+      await decode({ ...ANN, 'sec-fetch-site': 'cross-site' }),
+      await decode({ ...ANN, origin: PAGES }, undefined, open),
+      await decode(as('reader', 'may-look'), undefined, without),
     ];
     expect(others.map(({ status }) => status)).toEqual([401, 401, 403, 403, 403, 403, 404]);
     for (const answer of others) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -419,10 +410,10 @@ describe("what workflows were told is read in Temporal's own pages", () => {
 
   test('refuses invalid messages and returns undecryptable ones', async () => {
     for (const body of ['{}', '[]', '{"payloads":[{"data":1}]}', '{'])
-      expect((await asked(ANN, body)).status, body).toBe(400);
+      expect((await decode(ANN, body)).status, body).toBe(400);
     const clear = { payloads: [{ metadata: { encoding: 'anNvbi9wbGFpbg==' }, data: 'MQ==' }] };
-    expect(await (await asked(ANN, JSON.stringify(clear))).json()).toEqual(clear);
+    expect(await (await decode(ANN, JSON.stringify(clear))).json()).toEqual(clear);
     const foreign = (await aMessage()).replace(Buffer.from('k1').toString('base64'), 'azI=');
-    expect(await (await asked(ANN, foreign)).json()).toEqual(JSON.parse(foreign));
+    expect(await (await decode(ANN, foreign)).json()).toEqual(JSON.parse(foreign));
   });
 });

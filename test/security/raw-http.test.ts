@@ -1,6 +1,6 @@
 /**
  * Requests that no HTTP library sends, byte for byte at the endpoint: two readings of one message, broken framing, odd
- * targets and methods. Each is answered as its row says, and nothing is kept that was not delivered openly.
+ * targets and methods. Each gets the answer of its row, and only open deliveries are stored.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ afterAll(() => webhook.close());
 const PATH = '/webhooks/billing';
 /** Each costs both ends a handshake, and slow ones are cut. */
 const AT_ONCE = 12;
-/** Its id is kept when the row says so, and never else. */
+/** A request and its expected answers. */
 interface Row {
   readonly attack: string;
   readonly parts: readonly string[];
@@ -66,7 +66,7 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const chunk = (text: string, extension = ''): string =>
   `${text.length.toString(16)}${extension}\r\n${text}\r\n`;
 
-/** A whole delivery that stands where only one reading of the message sees a request. */
+/** A complete delivery at a place that only one reading of the message takes for a request. */
 function hidden(): string {
   const { body } = one();
   return head({ lines: [size(body), CLOSE] }) + body;
@@ -121,7 +121,7 @@ function framing(): readonly Row[] {
     ['a size that is empty', '\r\nhello\r\n0\r\n\r\n'],
     ['a size that ends in LF', '5\nhello\r\n0\r\n\r\n'],
     ['no line end behind the bytes', '5\r\nhello0\r\n\r\n'],
-    ['more bytes than were told', '3\r\nhello\r\n0\r\n\r\n'],
+    ['more bytes than announced', '3\r\nhello\r\n0\r\n\r\n'],
     ['an extension with a line end', '5;a=\nb\r\nhello\r\n0\r\n\r\n'],
   ];
   return [

@@ -49,7 +49,7 @@ test('answers no foreign host name or origin on any socket of `up`', async () =>
       ['OPTIONS', workflows],
     ] as const) {
       tries += 1;
-      const { status, allowed } = await ask(port, method, path, foreign);
+      const { status, allowed } = await send(port, method, path, foreign);
       const isRefused = status === null || status >= 400;
       if (!isRefused || allowed !== undefined) served.push(`${method} ${path} at ${port}: ${status}`);
     }
@@ -66,7 +66,7 @@ test('answers no foreign host name or origin on any socket of `up`', async () =>
   }
   // The list found the HTTP API.
   const refused = await Promise.all(
-    ports.filter((each) => each !== endpoint).map((port) => ask(port, 'GET', workflows, foreign)),
+    ports.filter((each) => each !== endpoint).map((port) => send(port, 'GET', workflows, foreign)),
   );
   expect(refused.map(({ status }) => status)).toContain(403);
   await product.stop('up');
@@ -148,7 +148,7 @@ function familyOf(root: number): ReadonlySet<number> {
 }
 
 /** status is null where the socket speaks no HTTP. */
-function ask(
+function send(
   port: number,
   method: string,
   path: string,

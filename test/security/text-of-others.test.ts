@@ -1,4 +1,4 @@
-/** Words of the service, of senders and of files reach logs, alerts and chats: none begins a line, a command or a link of its own. */
+/** Text of the service, of senders and of files in logs, alerts and chats begins no line, command or link of its own. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,13 +7,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { createLogger } from '../../lib/log/log.ts';
-import { attack } from '../support/attack.ts';
+import { attackEach, attackResult } from '../support/attack.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-words-'));
+const folder = mkdtempSync(join(tmpdir(), 'billsync-text-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const WORDS: readonly string[] = [
+const TEXTS: readonly string[] = [
   'INV-1\n{"level":"info","msg":"all is well"}',
   'INV-1\r\n[12:00:00] INFO: worker: invoice INV-2 is loaded',
   'INV-1\r',
@@ -29,44 +29,38 @@ const WORDS: readonly string[] = [
   '\u0000\u0008\u007f',
   '","level":"fatal","x":"',
 ];
-/** As a person reads them: no end of a line, nothing that a terminal acts on. */
+/** Characters that end a line, or that a terminal acts on. */
 const ACTS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u200b]/u;
 
 describe.each(['json', 'pretty'] as const)('a %s log', (format) => {
   const settings = { ...testSettings('/nowhere'), log: { level: 'debug', format } } as const;
 
   test.each([
-    ['its message', (word: string) => [{}, `invoice ${word} is parked`] as const],
-    ['a field', (word: string) => [{ invoice: word }, 'parked'] as const],
-    ['a field within a field', (word: string) => [{ a: { b: [word] } }, 'parked'] as const],
-    ['the name of a field', (word: string) => [{ [word]: 1 }, 'parked'] as const],
-    ['an error', (word: string) => [{ err: new Error(word) }, 'failed'] as const],
+    ['its message', (foreign: string) => [{}, `invoice ${foreign} waits`] as const],
+    ['a field', (foreign: string) => [{ invoice: foreign }, 'waits'] as const],
+    ['a field within a field', (foreign: string) => [{ a: { b: [foreign] } }, 'waits'] as const],
+    ['the name of a field', (foreign: string) => [{ [foreign]: 1 }, 'waits'] as const],
+    ['an error', (foreign: string) => [{ err: new Error(foreign) }, 'failed'] as const],
     [
       'the cause of an error',
-      (word: string) => [{ err: new Error('x', { cause: new Error(word) }) }, 'x'] as const,
+      (foreign: string) => [{ err: new Error('x', { cause: new Error(foreign) }) }, 'x'] as const,
     ],
-  ])('shows words of others in %s as words', (where, line) => {
-    let held = 0;
-    for (const word of WORDS) {
+  ])('logs foreign text in %s as text', (where, line) => {
+    return attackEach(`log (${format}): foreign text in ${where}`, TEXTS, (foreign) => {
       const written: string[] = [];
       const log = createLogger(settings, 'worker', { write: (text) => written.push(text) });
-      const [fields, message] = line(word);
+      const [fields, message] = line(foreign);
       log.warn(fields, message);
       const text = written.join('');
       if (format === 'json') {
         const isOne = text.endsWith('\n') && !ACTS.test(text.slice(0, -1));
         const { level, role } = JSON.parse(text) as { level: string; role: string };
-        if (isOne && level === 'warn' && role === 'worker') held += 1;
-      } else {
-        // An error's stack has lines of its own, each of them moved in.
-        const lines = text.trimEnd().split('\n');
-        const isHarmless = lines.every(
-          (each, at) => !ACTS.test(each) && (at === 0 || /^ +\S/.test(each) || each === ''),
-        );
-        if (isHarmless) held += 1;
+        return isOne && level === 'warn' && role === 'worker';
       }
-    }
-    attack(`log (${format}): words of others in ${where}`, { tries: WORDS.length, held });
+      // An error's stack has lines of its own, each of them indented.
+      const lines = text.trimEnd().split('\n');
+      return lines.every((each, at) => !ACTS.test(each) && (at === 0 || /^ +\S/.test(each) || each === ''));
+    });
   });
 });
 
@@ -82,15 +76,15 @@ describe('an alert', () => {
     '<at>everybody</at>',
   ];
 
-  async function told(webhookUrl: string, words: string): Promise<string> {
+  async function sentTo(webhookUrl: string, foreign: string): Promise<string> {
     const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ webhookUrl }) };
     const sent: object[] = [];
     const channels = openChannels({ settings, post: async (_url, body) => void sent.push(body) });
     const notice = {
       at: '2026-03-01T00:00:00.000Z',
       key: 'a',
-      title: `Invoice ${words}`,
-      detail: words,
+      title: `Invoice ${foreign}`,
+      detail: foreign,
       runbook: '',
     };
     for (const channel of channels) await channel.send({ ...notice, state: 'raised', repeated: 0 });
@@ -98,14 +92,11 @@ describe('an alert', () => {
   }
 
   test.each(['https://hooks.slack.com/services/T0/B0/x', 'https://x.webhook.office.com/y'])(
-    'at %s calls nobody and links nowhere',
+    'at %s mentions no user and has no link',
     async (url) => {
-      let held = 0;
-      for (const words of CALLS) {
-        const text = await told(url, words);
-        if (!/[<>]|@|\]\(/.test(text)) held += 1;
-      }
-      attack('alerts: markup of chats in words of others', { tries: CALLS.length, held });
+      await attackEach('alerts: markup of chats in foreign text', CALLS, async (foreign) => {
+        return !/[<>]|@|\]\(/.test(await sentTo(url, foreign));
+      });
     },
   );
 
@@ -114,18 +105,18 @@ describe('an alert', () => {
     const settings = { ...testSettings('/nowhere'), alerts: alertSettings({ file }) };
     const log = createLogger(settings, 'worker', { write: () => undefined });
     const alerts = createAlerts({ settings, log, scrub: (text) => text });
-    for (const [at, word] of WORDS.entries()) {
+    for (const [at, foreign] of TEXTS.entries()) {
       alerts.raise({
         key: `attention/${at}`,
-        title: `Invoice ${word} is parked`,
-        detail: `Because of ${word}.`,
+        title: `Invoice ${foreign} waits`,
+        detail: `Because of ${foreign}.`,
       });
     }
     await alerts.close();
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-    expect(lines).toHaveLength(WORDS.length);
+    expect(lines).toHaveLength(TEXTS.length);
     const notices = lines.map((line) => JSON.parse(line) as { title: string; detail: string });
-    const held = notices.filter(({ title, detail }) => !ACTS.test(title + detail)).length;
-    attack('alerts: words of others in title and detail', { tries: WORDS.length, held });
+    const missed = notices.filter(({ title, detail }) => ACTS.test(title + detail));
+    attackResult('alerts: foreign text in title and detail', notices, missed);
   });
 });

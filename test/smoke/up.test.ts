@@ -10,11 +10,11 @@ import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import {
-  askJson,
   billedSums,
   differences,
   publishedStates,
   reportedSums,
+  runJson,
 } from '../support/published-data.ts';
 
 let folder: string;
@@ -62,7 +62,7 @@ test('loads every invoice once and reports what the service billed', async () =>
   const billed = rows.filter(({ status }) => status === 'APPROVED');
   expect(billed).toHaveLength(50);
   expect(differences(billedSums(billed), await reportedSums(env))).toEqual([]);
-  expect(await askJson(['verify', '--full'], env)).toMatchObject({ drift: [], shipments: 75 });
+  expect(await runJson(['verify', '--full'], env)).toMatchObject({ drift: [], shipments: 75 });
   expect(await up.end('SIGTERM')).toBe(0);
 });
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Agent, type Server, request as sendRequest } from 'node:https';
 import { generate } from 'selfsigned';
-import { testName } from './test-name.ts';
+import { testName } from './processes/environment.ts';
 
 export interface ForeignInvoice {
   readonly invoiceId: string;
@@ -15,7 +15,7 @@ export interface NewForeignInvoice {
   /** null for a partner-level invoice. */
   readonly tenant?: string | null;
   readonly currencyCode?: string;
-  /** How many rows to make up, or the cells that matter of each. */
+  /** Number of generated rows, or the given cells of each. */
   readonly rows?: number | readonly Partial<ForeignRow>[];
 }
 
@@ -37,11 +37,11 @@ export interface StoredInvoice extends ForeignInvoice {
 export interface ForeignBillingOptions {
   readonly wirePrefix: string;
   readonly urlLifetimeSeconds: number;
-  /** First bytes of its ids and amounts. */
+  /** Seed of its ids and amounts. */
   readonly seed: number;
 }
 
-/** Plain to find wherever a program lets it out. */
+/** Easy to find wherever a program leaks it. */
 export const SIGNATURE_MARK = 'planted/signature+';
 
 export class ForeignBilling {
@@ -53,7 +53,7 @@ export class ForeignBilling {
   readonly #options: ForeignBillingOptions;
   readonly #invoices = new Map<string, StoredInvoice>();
   readonly #signingKey = randomBytes(32);
-  #urlsDeadBefore = 0;
+  #urlsExpiredBefore = 0;
 
   constructor(options: ForeignBillingOptions) {
     this.#options = options;
@@ -63,8 +63,8 @@ export class ForeignBilling {
   create({ tenant = testName(), currencyCode = 'USD', rows = 3 }: NewForeignInvoice = {}): StoredInvoice {
     const sequence = this.#invoices.size + 1;
     const invoiceId = uuidOf(`invoice ${this.#options.seed} ${sequence}`);
-    const wanted = typeof rows === 'number' ? Array.from({ length: rows }, () => ({})) : rows;
-    const made = wanted.map((cells, index) => ({
+    const given = typeof rows === 'number' ? Array.from({ length: rows }, () => ({})) : rows;
+    const made = given.map((cells, index) => ({
       ...madeUpRow(invoiceId, index, { tenant, currencyCode }),
       ...cells,
     }));
@@ -92,14 +92,14 @@ export class ForeignBilling {
     return invoice;
   }
 
-  /** Every row of invoices that count: approved, not cancelled. */
+  /** Every row of approved invoices. */
   billedRows(): readonly ForeignRow[] {
     const approved = [...this.#invoices.values()].filter(({ status }) => status === 'APPROVED');
     return approved.flatMap(({ rows }) => rows);
   }
 
-  /** An event's exact text, which is kept. */
-  tell(
+  /** The exact text of a new event, which is stored. */
+  createEvent(
     invoice: StoredInvoice,
     eventType: string,
     { status, more = {} }: { status: string; more?: object },
@@ -153,20 +153,20 @@ export class ForeignBilling {
     };
   }
 
-  /** The invoice that a presigned URL names, or why it does not open anything. */
+  /** The invoice of a presigned URL, or the error code. */
   opened({ pathname, searchParams }: URL): StoredInvoice | 'SignatureDoesNotMatch' | 'AccessDenied' {
     const [, , name = ''] = pathname.split('/');
     const { at = '', until = '', signature = '' } = Object.fromEntries(searchParams);
     const invoice = this.find(name.replace(/\.csv$/, ''));
     if (invoice === undefined || signature !== this.#signatureOf(name, at, until))
       return 'SignatureDoesNotMatch';
-    if (Number(until) <= Date.now() || Number(at) < this.#urlsDeadBefore) return 'AccessDenied';
+    if (Number(until) <= Date.now() || Number(at) < this.#urlsExpiredBefore) return 'AccessDenied';
     return invoice;
   }
 
-  /** Every presigned URL handed out so far is dead from now on. */
+  /** Expires every presigned URL issued so far. */
   expireUrls(): void {
-    this.#urlsDeadBefore = Date.now() + 1;
+    this.#urlsExpiredBefore = Date.now() + 1;
   }
 
   #signatureOf(name: string, at: string, until: string): string {
@@ -178,9 +178,9 @@ export class ForeignBilling {
 export interface ForeignEndpoint {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** null or left out: any certificate will do, as the receiver made its own. */
+  /** Default: any certificate is accepted. */
   readonly caPem?: string;
-  /** Deliveries go over connections that stay open; left out: each has one of its own. The specification says neither. */
+  /** Deliveries use keep-alive connections; default: a new connection for each. The specification leaves it open. */
   readonly keepsConnections?: boolean;
 }
 
@@ -198,7 +198,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** @param agent false: a connection of its own @returns the status, 0 without an answer */
+/** @param agent false: a new connection @returns the status, 0 without an answer */
 export function post(
   { url, headers, caPem }: ForeignEndpoint,
   body: string,
@@ -337,7 +337,7 @@ function decimalOf(tenThousandths: bigint): string {
   return `${tenThousandths < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }
 
-/** The same for the same name. */
+/** Deterministic. */
 export function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return [

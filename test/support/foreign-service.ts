@@ -1,7 +1,7 @@
 /**
- * A second billing service, read from the specification once more and by nobody who wrote the first: another maker's
- * prefix, a private CA, tokens that live three seconds and end in `=`, secrets full of `+/=:`, and no patience with a
- * client that bends the rules. It and its parts import nothing of ours, so that agreement with it proves something.
+ * A second billing service, an independent implementation of the specification: another maker's prefix, a private CA, tokens that
+ * live three seconds and end in `=`, secrets with `+/=:`, and complaints about every call that breaks the rules. It imports nothing
+ * of the product or the sandbox.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -34,7 +34,7 @@ export interface ForeignServiceOptions {
   readonly wirePrefix?: string;
   readonly tokenLifetimeSeconds?: number;
   readonly urlLifetimeSeconds?: number;
-  /** First bytes of its ids and amounts. */
+  /** Seed of its ids and amounts. */
   readonly seed?: number;
 }
 
@@ -47,28 +47,28 @@ export interface ForeignService {
   readonly clientSecret: string;
   readonly partnerId: string;
   readonly storageHost: string;
-  /** Where events go from here on, with these headers; one retry after a moment (spec 8). */
+  /** Sets the endpoint of later events; they are retried once (spec 8). */
   register(endpoint: ForeignEndpoint): void;
-  createInvoice(wanted?: NewForeignInvoice): Promise<ForeignInvoice>;
+  createInvoice(request?: NewForeignInvoice): Promise<ForeignInvoice>;
   finalize(invoiceId: string): Promise<ForeignInvoice>;
   void(invoiceId: string): Promise<ForeignInvoice>;
-  /** Sends an event's exact text to the registered endpoint (again); its last status, 0 without an answer. */
+  /** Sends the exact text of an event to the registered endpoint. @returns the last status, 0 without an answer */
   deliver(eventText: string): Promise<number>;
   /** Texts of all events so far, in order. */
   readonly events: readonly string[];
-  /** Every row of invoices that count: approved, not cancelled. */
+  /** Every row of approved invoices. */
   billedRows(): readonly ForeignRow[];
   /** Must be empty at the end of a test. */
   readonly complaints: readonly Complaint[];
-  readonly tokensGiven: () => number;
-  /** Which endpoints were asked so far, in order. */
-  readonly asked: readonly ForeignRoute[];
-  /** From here on an endpoint answers so; null: as usual again. */
+  readonly tokensIssued: () => number;
+  /** The called endpoints, in order. */
+  readonly calls: readonly ForeignRoute[];
+  /** Sets the answer of an endpoint; null restores the normal one. */
   play(route: ForeignRoute, quirk: ForeignQuirk | null): void;
   readonly secrets: readonly string[];
-  /** Every presigned URL handed out so far is dead from now on. */
+  /** Expires every presigned URL issued so far. */
   expireUrls(): void;
-  /** The 2.7 fields of an invoice as a regenerate call would give them. */
+  /** The fields of spec 2.7 in a regenerate answer. */
   exportOf(invoiceId: string): ForeignExport;
   close(): Promise<void>;
 }
@@ -87,12 +87,12 @@ export async function startForeignService({
   await writeFile(caFile, caPem);
 
   const billing = new ForeignBilling({ wirePrefix, urlLifetimeSeconds, seed });
-  const door = new ForeignServer(billing, { ...CLIENT, tokenLifetimeSeconds });
+  const handler = new ForeignServer(billing, { ...CLIENT, tokenLifetimeSeconds });
   const server = createServer({ key: keyPem, cert: certPem }, (request, response) => {
     readBody(request)
-      .then((body) => door.answer(request, body, response))
+      .then((body) => handler.answer(request, body, response))
       .catch((error: unknown) => {
-        door.complaints.push(`the foreign service itself failed: ${String(error)}`);
+        handler.complaints.push(`the foreign service failed: ${String(error)}`);
         response.writeHead(500).end();
       });
   });
@@ -115,7 +115,7 @@ export async function startForeignService({
   }
   async function emit(invoice: StoredInvoice, eventType: string, more: object = {}): Promise<ForeignInvoice> {
     const status = { DRAFT: 'draft', APPROVED: 'finalized', CANCELED: 'voided' }[invoice.status];
-    await deliver(billing.tell(invoice, eventType, { status, more }));
+    await deliver(billing.createEvent(invoice, eventType, { status, more }));
     return invoice;
   }
 
@@ -124,7 +124,7 @@ export async function startForeignService({
     ...{ baseUrl: `${billing.origin}/rest`, authUrl: `${billing.origin}/auth` },
     storageHost: new URL(billing.origin).host,
     register,
-    createInvoice: (wanted) => emit(billing.create(wanted), 'invoice_created'),
+    createInvoice: (request) => emit(billing.create(request), 'invoice_created'),
     async finalize(invoiceId) {
       const invoice = billing.get(invoiceId);
       invoice.status = 'APPROVED';
@@ -135,14 +135,14 @@ export async function startForeignService({
       invoice.status = 'CANCELED';
       return emit(invoice, 'invoice_voided');
     },
-    ...{ deliver, events: billing.events, complaints: door.complaints },
+    ...{ deliver, events: billing.events, complaints: handler.complaints },
     exportOf: (invoiceId) => billing.exportOf(invoiceId),
     billedRows: () => billing.billedRows(),
-    tokensGiven: () => door.tokensGiven,
-    asked: door.asked,
+    tokensIssued: () => handler.tokensIssued,
+    calls: handler.calls,
     play(route, quirk) {
-      if (quirk === null) door.quirks.delete(route);
-      else door.quirks.set(route, quirk);
+      if (quirk === null) handler.quirks.delete(route);
+      else handler.quirks.set(route, quirk);
     },
     secrets: [CLIENT.clientSecret, TOKEN_MARK, SIGNATURE_MARK],
     expireUrls: () => billing.expireUrls(),
@@ -164,25 +164,25 @@ export interface ForeignCredentials {
 
 export type ForeignRoute = 'token' | 'ping' | 'regenerate' | 'details' | 'export' | 'storage';
 
-/** One request with good credentials, and what would be answered without the quirk. */
-export interface ForeignAsk {
+/** One request with valid credentials; `respond` sends the normal answer. */
+export interface ForeignCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly invoice: StoredInvoice | undefined;
-  asUsual(): void;
+  respond(): void;
 }
 
-/** How this service differs from another: it answers in place of the plain answer. */
-export type ForeignQuirk = (ask: ForeignAsk) => void;
+/** Answers in place of the normal answer. */
+export type ForeignQuirk = (call: ForeignCall) => void;
 
-/** Plain to find wherever a program lets it out. */
+/** Easy to find wherever a program leaks it. */
 export const TOKEN_MARK = 'planted/token+';
 
 export class ForeignServer {
   readonly complaints: Complaint[] = [];
   readonly quirks = new Map<ForeignRoute, ForeignQuirk>();
-  /** Which endpoints were asked, in order. */
-  readonly asked: ForeignRoute[] = [];
+  /** The called endpoints, in order. */
+  readonly calls: ForeignRoute[] = [];
   readonly #billing: ForeignBilling;
   readonly #credentials: ForeignCredentials;
   readonly #tokens = new Map<string, number>();
@@ -192,45 +192,44 @@ export class ForeignServer {
     this.#credentials = credentials;
   }
 
-  get tokensGiven(): number {
+  get tokensIssued(): number {
     return this.#tokens.size;
   }
 
   answer(request: IncomingMessage, body: Buffer, response: ServerResponse) {
     const url = new URL(request.url ?? '/', this.#billing.origin);
     if (url.pathname === '/auth/oauth/token') {
-      const asUsual = () => this.#giveToken(request, body, response);
-      return this.#play('token', { request, response, invoice: undefined, asUsual });
+      const respond = () => this.#issueToken(request, body, response);
+      return this.#play('token', { request, response, invoice: undefined, respond });
     }
-    if (url.pathname.startsWith('/bucket/')) return this.#giveFile(request, url, response);
+    if (url.pathname.startsWith('/bucket/')) return this.#sendFile(request, url, response);
     if (!url.pathname.startsWith('/rest/api/v1/')) return json(response, 404, {});
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const diesAt = this.#tokens.get(token);
-    if (diesAt === undefined)
-      this.complaints.push(`${url.pathname} was called with a token that was never given`);
-    if (diesAt === undefined || diesAt <= Date.now()) {
+    const expiresAt = this.#tokens.get(token);
+    if (expiresAt === undefined) this.complaints.push(`${url.pathname} was called with an unknown token`);
+    if (expiresAt === undefined || expiresAt <= Date.now()) {
       return json(response, 401, { error: 'invalid_token', error_description: 'The access token expired' });
     }
     this.#callApi(request, { path: url.pathname.slice('/rest/api/v1'.length), body }, response);
   }
 
-  #play(route: ForeignRoute, ask: ForeignAsk) {
-    this.asked.push(route);
-    const quirk = this.quirks.get(route) ?? ask.asUsual;
-    quirk(ask);
+  #play(route: ForeignRoute, call: ForeignCall) {
+    this.calls.push(route);
+    const quirk = this.quirks.get(route) ?? call.respond;
+    quirk(call);
   }
 
-  /** Spec 4.1, to the letter. */
-  #giveToken(request: IncomingMessage, body: Buffer, response: ServerResponse) {
+  /** Spec 4.1, strictly. */
+  #issueToken(request: IncomingMessage, body: Buffer, response: ServerResponse) {
     const { clientId, clientSecret, tokenLifetimeSeconds } = this.#credentials;
     const expected = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
     const type = request.headers['content-type'];
     if (request.method !== 'POST' || type !== 'application/x-www-form-urlencoded') {
-      this.complaints.push(`token asked for with ${request.method} and ${type}`);
+      this.complaints.push(`token requested with ${request.method} and ${type}`);
       return json(response, 400, { error: 'invalid_request' });
     }
     if (body.toString() !== 'grant_type=client_credentials') {
-      this.complaints.push('token asked for with another body');
+      this.complaints.push('token requested with another body');
       return json(response, 400, { error: 'unsupported_grant_type' });
     }
     if (request.headers.authorization !== expected) return json(response, 401, { error: 'invalid_client' });
@@ -255,8 +254,8 @@ export class ForeignServer {
     response: ServerResponse,
   ) {
     const { method = '' } = request;
-    const play = (route: ForeignRoute, asUsual: () => void) =>
-      this.#play(route, { request, response, invoice, asUsual });
+    const play = (route: ForeignRoute, respond: () => void) =>
+      this.#play(route, { request, response, invoice, respond });
     const [, invoiceId = '', action = ''] =
       /^\/billing\/invoices\/([^/]+)(?:\/([a-z-]+))?\/?$/.exec(path) ?? [];
     const billing = this.#billing;
@@ -288,24 +287,24 @@ export class ForeignServer {
     }
   }
 
-  /** Object storage: the URL alone is the key, and whoever shows another one is turned away. */
-  #giveFile(request: IncomingMessage, url: URL, response: ServerResponse) {
+  /** Object storage: the URL is the only credential; an Authorization header is refused. */
+  #sendFile(request: IncomingMessage, url: URL, response: ServerResponse) {
     const refuse = (status: number, code: string) => {
       const body = `<Error><Code>${code}</Code><Message>${code}</Message></Error>`;
       return text(response, status, 'application/xml', body);
     };
     if (request.headers.authorization !== undefined) {
-      this.complaints.push('storage was shown our Authorization');
+      this.complaints.push('storage received an Authorization header');
       return refuse(400, 'InvalidArgument');
     }
     const invoice = this.#billing.opened(url);
     if (typeof invoice === 'string') return refuse(403, invoice);
-    const asUsual = () => text(response, 200, 'text/csv', invoice.csv);
-    this.#play('storage', { request, response, invoice, asUsual });
+    const respond = () => text(response, 200, 'text/csv', invoice.csv);
+    this.#play('storage', { request, response, invoice, respond });
   }
 }
 
-/** Where a service is and how it lets us in. */
+/** Addresses and credentials of a service. */
 export type ServiceAddress = Pick<
   ForeignService,
   'baseUrl' | 'authUrl' | 'clientId' | 'clientSecret' | 'caFile'

@@ -1,8 +1,8 @@
 /**
- * The nine invariants that hold after every kill and every fault, as one function. It reads what lies on disk and what
- * Temporal tells, shares no query with the product, and answers with what is broken instead of throwing at the first.
+ * The nine invariants that hold after every kill and every fault. The check reads the data folder and Temporal, shares no query with
+ * the product, and returns all violations.
  *
- * I1 acknowledged events are kept and were acted on or still wait · I2 rows = rows of the file = ledger, sums exact ·
+ * I1 acknowledged events are stored, and processed or pending · I2 rows = rows of the file = ledger, sums exact ·
  * I3 one active load per invoice · I4 no voided invoice in any report · I5 the published file passes I2 to I4 by
  * itself · I6 no planted secret anywhere · I7 no workflow task in retries, no unfinished handlers · I8 no temporary
  * file older than ten minutes · I9 no secondary index.
@@ -15,12 +15,12 @@ import type { Client } from '@temporalio/client';
 import { parse } from 'csv-parse/sync';
 import { runReport } from '../../reports/report-session.ts';
 import { findSecrets, listFiles } from './find-secrets.ts';
-import { type Ask, addTo, askACopy, describeSum, differences, exact, type Sum } from './published-data.ts';
+import { addTo, describeSum, differences, exact, type Query, queryCopy, type Sum } from './published-data.ts';
 
 /**
- * To be called when nobody writes the warehouse: its file and its log of changes are copied and opened.
+ * To be called when no process writes the warehouse: its file and its write-ahead log are copied and opened.
  *
- * @returns everything that is broken; empty when all nine hold
+ * @returns all violations; empty when all nine invariants hold
  */
 export async function checkInvariants(options: InvariantOptions): Promise<readonly Violation[]> {
   const { dataDir } = options;
@@ -37,7 +37,7 @@ export async function checkInvariants(options: InvariantOptions): Promise<readon
   ];
 }
 
-/** I1. The archive has it; the inbox has it done, or still waiting. */
+/** I1: every event is archived and forwarded, or pending in the inbox. */
 async function checkAcknowledged({ dataDir, truth }: InvariantOptions): Promise<readonly Violation[]> {
   const files = await listFiles(dataDir);
   const named = (part: string): string[] =>
@@ -47,10 +47,10 @@ async function checkAcknowledged({ dataDir, truth }: InvariantOptions): Promise<
     names.some((name) => name.includes(eventId));
   return truth.acknowledged
     .filter((id) => !has(pending, id) && !(has(done, id) && has(archived, id)))
-    .map((id) => broken('I1', `event ${id} was acknowledged and is neither waiting nor forwarded`));
+    .map((id) => broken('I1', `event ${id} was acknowledged and is neither pending nor forwarded`));
 }
 
-/** I4 and I5 as a reader sees them: the reports themselves add up to the books, which know no voided invoice. */
+/** I4 and I5 for a reader: the reports equal the service's rows, which contain no voided invoice. */
 async function checkReports({ dataDir, truth }: InvariantOptions): Promise<readonly Violation[]> {
   const violations: Violation[] = [];
   for (const [name, column] of [
@@ -72,20 +72,20 @@ async function checkReports({ dataDir, truth }: InvariantOptions): Promise<reado
         violations.push(broken('I4', `report ${name}: ${what}`));
       }
     } catch (error) {
-      violations.push(broken('I5', `report ${name} cannot be had: ${String(error)}`));
+      violations.push(broken('I5', `report ${name} failed: ${String(error)}`));
     }
   }
   return violations;
 }
 
-const ANSWERED_WITHIN_SECONDS = 60;
+const MAX_WAIT_SECONDS = 60;
 
 /**
- * A task whose worker was killed is given out again, when its ten seconds are over; so the next worker must be left at work until
- * none is tried again, before it is stopped and I7 asked. A task that is never answered is left for I7 to find.
+ * Waits until no workflow task is retried: the task of a killed worker is assigned to the next worker after ten seconds, which has to
+ * happen before that worker is stopped and I7 is checked. I7 reports a task that is never completed.
  */
 export async function letWorkflowTasksEnd(client: Client): Promise<void> {
-  for (let second = 0; second < ANSWERED_WITHIN_SECONDS; second += 1) {
+  for (let second = 0; second < MAX_WAIT_SECONDS; second += 1) {
     if ((await retriedTasks(client)).length === 0) return;
     await sleep(1_000);
   }
@@ -101,7 +101,7 @@ async function retriedTasks(client: Client) {
   return found;
 }
 
-/** I7: asks for every open workflow, and reads what the workers wrote. */
+/** I7: every open workflow, and the logs of the workers. */
 async function checkWorkflows({ client, logFolder }: InvariantOptions): Promise<readonly Violation[]> {
   const violations: Violation[] = [];
   if (client !== null) {
@@ -122,7 +122,7 @@ async function checkWorkflows({ client, logFolder }: InvariantOptions): Promise<
 
 const OLDEST_TEMPORARY_MS = 10 * 60_000;
 
-/** I8, of the whole data folder; Temporal's database makes its own. */
+/** I8: the whole data folder except Temporal's database, which has temporary files of its own. */
 async function checkTemporaryFiles({ dataDir, now = () => new Date() }: InvariantOptions) {
   const violations: Violation[] = [];
   for (const file of await listFiles(dataDir)) {
@@ -145,10 +145,10 @@ export interface Violation {
 }
 
 export interface Truth {
-  /** A row per shipment of every invoice that counts; the decimal is exact text. */
+  /** A row per shipment of every approved invoice; the decimal is exact text. */
   readonly billed: readonly BilledRow[];
   readonly voided: readonly string[];
-  /** Answered with 2xx, and to be acted on (no test events, no refused ones). */
+  /** Answered with 2xx and to be processed (no test events, no quarantined ones). */
   readonly acknowledged: readonly string[];
 }
 
@@ -163,11 +163,11 @@ export interface BilledRow {
 export interface InvariantOptions {
   readonly dataDir: string;
   readonly truth: Truth;
-  /** Where the roles' logs lie; searched for secrets and warnings. */
+  /** Folder of the roles' logs, which are searched for secrets and warnings. */
   readonly logFolder?: string;
-  /** null: Temporal was not part of the test, I7 then looks at the logs alone. */
+  /** null when Temporal does not run: I7 then checks the logs only. */
   readonly client: Client | null;
-  /** Texts that must be nowhere, at least eight characters each. */
+  /** Texts that must not occur anywhere, of at least eight characters. */
   readonly secrets?: readonly string[];
   readonly now?: () => Date;
 }
@@ -176,18 +176,18 @@ export function broken(invariant: InvariantName, what: string): Violation {
   return { invariant, what };
 }
 
-/** @param nameOf under which name a broken invariant is told: all of the published file's are I5 */
+/** @param nameOf the reported name of an invariant: all of the published file's are I5 */
 export async function checkDatabase(
   path: string,
   { dataDir, truth }: InvariantOptions,
   nameOf: (invariant: InvariantName) => InvariantName,
 ): Promise<readonly Violation[]> {
   try {
-    const found = await askACopy(path, async (ask) => [
-      ...(await checkRows(ask, truth)),
-      ...(await checkLedgers(ask, dataDir)),
-      ...(await checkVoided(ask, truth)),
-      ...(await ask('select index_name from duckdb_indexes()')).map(({ index_name }) =>
+    const found = await queryCopy(path, async (query) => [
+      ...(await checkRows(query, truth)),
+      ...(await checkLedgers(query, dataDir)),
+      ...(await checkVoided(query, truth)),
+      ...(await query('select index_name from duckdb_indexes()')).map(({ index_name }) =>
         broken('I9', `there is an index ${index_name}`),
       ),
     ]);
@@ -199,8 +199,8 @@ export async function checkDatabase(
   }
 }
 
-/** I2 against the service's books: rows and sum of each invoice, and of each key that reports add up by. */
-async function checkRows(ask: Ask, { billed }: Truth): Promise<readonly Violation[]> {
+/** I2 against the service's rows: count and sum of each invoice, tenant and carrier. */
+async function checkRows(query: Query, { billed }: Truth): Promise<readonly Violation[]> {
   const violations: Violation[] = [];
   for (const key of ['invoiceId', 'tenant', 'carrier'] as const) {
     const column = key === 'invoiceId' ? 'invoice_id' : key;
@@ -208,7 +208,7 @@ async function checkRows(ask: Ask, { billed }: Truth): Promise<readonly Violatio
     for (const row of billed) addTo(expected, `${row[key]} ${row.currencyCode}`, row.billingCost);
     const found = new Map(
       (
-        await ask(
+        await query(
           `select ${column}::varchar || ' ' || currency_code as name, count(*) as n, sum(billing_cost) as cost
            from shipments group by all`,
         )
@@ -223,9 +223,9 @@ async function checkRows(ask: Ask, { billed }: Truth): Promise<readonly Violatio
 }
 
 /** I2 against ledger and file, and I3. */
-async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violation[]> {
+async function checkLedgers(query: Query, dataDir: string): Promise<readonly Violation[]> {
   const violations: Violation[] = [];
-  const loads = await ask(
+  const loads = await query(
     `select l.load_id, l.invoice_id, l.file_sha256, l.shipments, l.billing_cost,
             count(r.load_id) as stored, coalesce(sum(r.billing_cost), 0) as stored_cost
      from internal.loads as l left join internal.shipment_rows as r on r.load_id = l.load_id group by all`,
@@ -250,8 +250,8 @@ async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violati
       );
     }
   }
-  for (const { what } of await ask(
-    `select 'row of load ' || load_id || ', which no ledger knows' as what from internal.shipment_rows
+  for (const { what } of await query(
+    `select 'row of load ' || load_id || ', which is not in the ledger' as what from internal.shipment_rows
      where load_id not in (select load_id from internal.loads) group by load_id
      union all
      select 'load ' || current_load_id || ' is active for ' || count(*) || ' invoices' from internal.invoice_state
@@ -271,23 +271,23 @@ async function checkLedgers(ask: Ask, dataDir: string): Promise<readonly Violati
   return violations;
 }
 
-/** I4: neither as rows nor as an invoice that counts. */
-async function checkVoided(ask: Ask, { voided }: Truth): Promise<readonly Violation[]> {
-  const shown = new Set(
-    (await ask('select distinct invoice_id from shipments')).map(({ invoice_id }) => invoice_id),
+/** I4: neither rows nor a loaded state. */
+async function checkVoided(query: Query, { voided }: Truth): Promise<readonly Violation[]> {
+  const withRows = new Set(
+    (await query('select distinct invoice_id from shipments')).map(({ invoice_id }) => invoice_id),
   );
   const states = new Map(
-    (await ask('select invoice_id, state from invoices')).map((row) => [row.invoice_id, row.state]),
+    (await query('select invoice_id, state from invoices')).map((row) => [row.invoice_id, row.state]),
   );
   return voided.flatMap((id) => [
-    ...(shown.has(id) ? [broken('I4', `voided invoice ${id} has rows in shipments`)] : []),
+    ...(withRows.has(id) ? [broken('I4', `voided invoice ${id} has rows in shipments`)] : []),
     ...(states.get(id) === 'voided'
       ? []
       : [broken('I4', `voided invoice ${id} is ${states.get(id) ?? 'unknown'}`)]),
   ]);
 }
 
-/** The archived file, read by another CSV reader than the product's two. */
+/** The sum of the archived file, by another CSV reader than the product's two. */
 async function sumOfFile(dataDir: string, sha256: string): Promise<Sum | undefined> {
   const path = join(dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.csv`);
   const bytes = await readFile(path).catch(() => null);
@@ -297,7 +297,7 @@ async function sumOfFile(dataDir: string, sha256: string): Promise<Sum | undefin
   return { rows: rows.length, tenThousandths: costs.reduce((sum, cost) => sum + cost, 0n) };
 }
 
-/** I6: data folder (what is meant to hold secrets excepted), logs, tables, histories. */
+/** I6: data folder (except the places of secrets), logs, tables, histories. */
 export async function checkSecrets({ dataDir, logFolder, secrets = [], client }: InvariantOptions) {
   const places = [
     ...(await listFiles(dataDir)).filter((file) => !/^(inbox\/pending|keys)\//.test(relative(dataDir, file))),
@@ -310,8 +310,8 @@ export async function checkSecrets({ dataDir, logFolder, secrets = [], client }:
   }
   if (secrets.length === 0) return found;
   for (const name of ['warehouse.duckdb', 'reports.duckdb']) {
-    const told = await textOf(join(dataDir, name)).catch(() => '');
-    for (const secret of findSecrets(Buffer.from(told), secrets))
+    const text = await textOf(join(dataDir, name)).catch(() => '');
+    for (const secret of findSecrets(Buffer.from(text), secrets))
       found.push(broken('I6', `a table of ${name} holds ${secret}`));
   }
   if (client === null) return found;
@@ -324,20 +324,20 @@ export async function checkSecrets({ dataDir, logFolder, secrets = [], client }:
   return found;
 }
 
-/** Every value of every table: DuckDB compresses texts, so its bytes alone say nothing. */
+/** Every value of every table, since DuckDB compresses texts in the file. */
 function textOf(path: string): Promise<string> {
-  return askACopy(path, async (ask) => {
-    const tables = await ask('select table_name from duckdb_tables() where not internal');
+  return queryCopy(path, async (query) => {
+    const tables = await query('select table_name from duckdb_tables() where not internal');
     const texts: string[] = [];
-    for (const { table_name } of tables) texts.push(JSON.stringify(await ask(`from "${table_name}"`)));
+    for (const { table_name } of tables) texts.push(JSON.stringify(await query(`from "${table_name}"`)));
     return texts.join('\n');
   });
 }
 
-/** Everything that a history says: its texts, and the bytes of its payloads as they are. */
-function bytesOf(told: unknown): Buffer {
-  if (told instanceof Uint8Array) return Buffer.from(told);
-  if (typeof told === 'string') return Buffer.from(told);
-  if (told === null || typeof told !== 'object') return Buffer.alloc(0);
-  return Buffer.concat(Object.values(told).flatMap((part) => [bytesOf(part), Buffer.from('\n')]));
+/** The texts of a history and the bytes of its payloads. */
+function bytesOf(value: unknown): Buffer {
+  if (value instanceof Uint8Array) return Buffer.from(value);
+  if (typeof value === 'string') return Buffer.from(value);
+  if (value === null || typeof value !== 'object') return Buffer.alloc(0);
+  return Buffer.concat(Object.values(value).flatMap((part) => [bytesOf(part), Buffer.from('\n')]));
 }

@@ -13,9 +13,9 @@ export function billedSums(
   return sums;
 }
 
-/** @throws Error the command failed; what it said is in the message */
+/** @throws Error with the output of a failed command */
 export async function reportedSums(env: Readonly<Record<string, string>>): Promise<ReadonlyMap<string, Sum>> {
-  const rows = await askJson<ReportedTenant[]>(['report', 'tenants'], env);
+  const rows = await runJson<ReportedTenant[]>(['report', 'tenants'], env);
   return new Map(
     rows.map((row) => [
       `${row.tenant}/${row.currency_code}`,
@@ -31,8 +31,8 @@ interface ReportedTenant {
   readonly shipments: number | string;
 }
 
-/** The answer of a command in JSON. @throws Error it did not end with 0 */
-export async function askJson<T>(args: readonly string[], env: Readonly<Record<string, string>>): Promise<T> {
+/** The JSON output of a command. @throws Error when it does not exit with 0 */
+export async function runJson<T>(args: readonly string[], env: Readonly<Record<string, string>>): Promise<T> {
   const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], { env });
   if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${exitCode} ${stderr}`);
   return JSON.parse(stdout) as T;
@@ -48,7 +48,7 @@ export function addTo(sums: Map<string, Sum>, name: string, cost: string): void 
   sums.set(name, { rows: rows + 1, tenThousandths: tenThousandths + exact(cost) });
 }
 
-/** Keys whose sums differ, in words; the first map is what should be. */
+/** Descriptions of the keys whose sums differ. */
 export function differences(
   expected: ReadonlyMap<string, Sum>,
   found: ReadonlyMap<string, Sum>,
@@ -63,7 +63,7 @@ export function describeSum(sum: Sum | undefined): string {
   return sum === undefined ? 'nothing' : `${sum.rows} rows of ${sum.tenThousandths} ten-thousandths`;
 }
 
-/** Decimal text in ten-thousandths. @throws SyntaxError it has more than four decimals, or is no amount */
+/** Decimal text in ten-thousandths. @throws SyntaxError for more than four decimals, or another text */
 export function exact(decimal: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{0,4})0*)?$/.exec(decimal.trim());
   if (match === null) throw new SyntaxError(`"${decimal}" is no amount.`);
@@ -75,7 +75,7 @@ export type PublishedStates = ReadonlyMap<string, string>;
 
 const known = new Map<string, { readonly file: string; readonly states: PublishedStates }>();
 
-/** Invoice id to state; empty while nothing was published. A publication is another file, so one that was read is not read again. */
+/** Invoice id to state; empty before the first publication. Each publication is a new file, so one that was read is cached. */
 export async function publishedStates(dataDir: string): Promise<PublishedStates> {
   const path = join(dataDir, 'reports.duckdb');
   try {
@@ -103,10 +103,10 @@ async function readStates(path: string): Promise<PublishedStates> {
   }
 }
 
-export type Ask = (sql: string) => Promise<readonly Readonly<Record<string, string | null>>[]>;
+export type Query = (sql: string) => Promise<readonly Readonly<Record<string, string | null>>[]>;
 
-/** To be called when nobody writes the file. Every value is text, so that no number passes through a float. */
-export async function askACopy<T>(path: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+/** Queries a copy of a file that no process writes. Every value is text, so that no number passes through a float. */
+export async function queryCopy<T>(path: string, work: (query: Query) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'invariants-'));
   try {
     const copy = join(folder, 'copy.duckdb');

@@ -1,4 +1,4 @@
-/** Queues and a pace of a test's own: invoices that wait milliseconds where real ones wait hours. */
+/** Queues of one test, and a pace of milliseconds instead of hours. */
 
 import { randomUUID } from 'node:crypto';
 import type { QueueNames } from '../../worker/create-workers.ts';
@@ -6,8 +6,8 @@ import type { InvoiceRoute } from '../../workflows/client/invoice-client.ts';
 import type { Pace } from '../../workflows/pace.ts';
 
 /**
- * Patient enough to see what happens, quick enough not to wait for it. A refused file is not asked for again by itself:
- * who waits for the state in between would not see it on a busy machine.
+ * Long enough to observe each state, short enough for a test. A refused file is not requested again by itself, because a busy
+ * machine could miss the state in between.
  */
 export const QUICK_PACE: Partial<Pace> = {
   overdueAfter: ['300 ms'],
@@ -22,7 +22,7 @@ export const QUICK_PACE: Partial<Pace> = {
   retryAttempts: 3,
 };
 
-/** Queues nobody else polls, and the route to them. */
+/** Queues that no other test polls, and the route to them. */
 export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { readonly queues: QueueNames } {
   const name = randomUUID();
   return {

@@ -1,7 +1,8 @@
-/** A few hundred shipments with everything awkward about them, the same for the same seed, for tests of reports. */
+/** A few hundred difficult shipments, the same for the same seed, for tests of reports. */
 
+import { testName } from './processes/environment.ts';
+import { createRandom } from './random.ts';
 import { anInvoice, aShipment, type FixtureInvoice, type FixtureShipment } from './reports-fixture.ts';
-import { testName } from './test-name.ts';
 
 const TENANTS = ['Acme', 'Beta, "Inc"', '=cmd|calc'];
 const CARRIERS = ['ups', 'fedex', 'dhl express'];
@@ -9,20 +10,10 @@ const ZONES = ['2', 'Zone 5', '05', '5', '8', 'ZONE-44', 'AK', null];
 const SERVICES = ['Ground', '2Day', null];
 const ORIGINS = ['94107', '07001', 'K1A 0B1', null];
 
-/** mulberry32: small, seeded, good enough to mix test values. */
-export function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
 export function seededInvoices(seed: number, count: number): FixtureInvoice[] {
-  const below = randomFrom(seed);
-  const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
+  const { pick } = random;
   const tenants = [...TENANTS, testName()];
   const services = [...SERVICES, testName()];
   return Array.from({ length: count }, (_, index) => {
@@ -46,7 +37,7 @@ export function seededInvoices(seed: number, count: number): FixtureInvoice[] {
         zone: pick(ZONES),
         service: pick(services),
         origin: pick(ORIGINS),
-        // Some numbers stand on several lines: of one invoice, of another tenant's, and of another carrier.
+        // Some numbers occur on several lines: of one invoice, of another tenant's, and of another carrier.
         tracking: place % 5 === 4 ? `T${seed}-${index % 7}-${place % 3}` : `T${seed}-${index}-${place}`,
       });
     });

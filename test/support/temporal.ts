@@ -67,8 +67,8 @@ export async function startWorkers(
 }
 
 /**
- * The SDK lets go of a worker that has drained and, rarely, finds its own last poll still counted. All work is done by
- * then; that it was done is for the tests to say.
+ * The SDK rarely reports that a drained worker is still in use because of its last poll. All work is done by
+ * then, which the tests check.
  */
 function unlessStillCounted(error: unknown): void {
   if (error instanceof Error && /Worker still in use/.test(error.message)) return;

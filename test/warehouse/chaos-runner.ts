@@ -1,6 +1,6 @@
 /**
- * A writer to be killed: opens the warehouse of a folder and loads, voids and publishes what `plan.json` lists, at
- * random and for ever. Every line on stdout was promised: what it names is committed.
+ * A writer to be killed: opens the warehouse of a folder and loads, voids and publishes the files of `plan.json` at
+ * random, without end. Every line on stdout is a promise: its load or void is committed.
  */
 
 import { readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const { warehouse, wasDamaged } = await openOrRebuild({
   settings: settingsFor(dataDir),
   archive,
   log,
-  // Without the reserve that keeps DuckDB from a full disk: here it has to meet one.
+  // Without the reserve that protects DuckDB from a full disk, since the disk has to become full.
   reservedBytes: 0,
   onFatal: () => process.exit(9),
 });
@@ -44,7 +44,7 @@ const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 }
 if (wasDamaged) process.stdout.write('rebuilt\n');
 process.stdout.write('ready\n');
 
-// A batch says where it is, so that who kills this process can tell that one was cut short.
+// Prints the begin and the end of a batch, so that the killing process knows whether one was interrupted.
 const staged = new WeakSet<Session>();
 const { once, statement } = Session.prototype;
 Session.prototype.once = function (name, params) {
@@ -85,7 +85,7 @@ const loader = async (): Promise<void> => {
 try {
   await Promise.all(Array.from({ length: LOADERS }, loader));
 } catch (error) {
-  // A full disk: what was promised stays, the process ends and starts again.
+  // A full disk: committed loads stay, and the process ends and starts again.
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   await publisher.close().catch(() => undefined);
   process.exit(9);

@@ -110,7 +110,7 @@ interface LiveCopies {
 }
 
 async function liveCopies(): Promise<LiveCopies> {
-  // DuckDB tells a WAL of another file by what both were given when they were made.
+  // DuckDB recognizes a foreign WAL by an id that both files got when they were created.
   const t = await aWarehouse({}, false);
   await t.warehouse.publish();
   for (let number = 0; number < 8; number += 1) {

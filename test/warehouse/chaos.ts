@@ -18,7 +18,7 @@ export interface Workshop {
   readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
   /** Starts that found the file damaged and made it again from the archive. */
   readonly rebuilds: string[];
-  /** Loads of large files that writers began, and how many of them they said the end of. */
+  /** Loads of large files that writers began, and how many of them ended. */
   readonly large: { begun: number; answered: number };
   /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
   readonly batches: { begun: number; ended: number };
@@ -74,7 +74,7 @@ export async function startWriter(
   const runner = testProgram('warehouse/chaos-runner.ts');
   const args = [runner, workshop.dataDir, `${options.seed}`, options.mode ?? 'mixed'];
   const limit = options.largestFileKb;
-  // A limit on file size is a full disk for those who are not root: the signal ignored, writes fail with an error.
+  // A limit on file size acts as a full disk, also without root: the signal is ignored, and writes fail.
   const script = `trap '' XFSZ; ulimit -f ${limit}; exec "$@"`;
   const child =
     limit === undefined
@@ -89,16 +89,16 @@ export async function startWriter(
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   await new Promise<void>((resolve, reject) => {
     lines.on('line', (line) => {
-      const [word, invoiceId = '', sha256 = ''] = line.split(' ');
-      if (word === 'ready') resolve();
-      if (word === 'rebuilt') workshop.rebuilds.push('writer');
-      if (word === 'batch-begins') workshop.batches.begun += 1;
-      if (word === 'batch-ends') workshop.batches.ended += 1;
-      if (word === 'begins') workshop.large.begun += 1;
+      const [outcome, invoiceId = '', sha256 = ''] = line.split(' ');
+      if (outcome === 'ready') resolve();
+      if (outcome === 'rebuilt') workshop.rebuilds.push('writer');
+      if (outcome === 'batch-begins') workshop.batches.begun += 1;
+      if (outcome === 'batch-ends') workshop.batches.ended += 1;
+      if (outcome === 'begins') workshop.large.begun += 1;
       else if (invoiceId.includes(LARGE)) workshop.large.answered += 1;
-      if (word === 'loaded' || word === 'already_loaded')
+      if (outcome === 'loaded' || outcome === 'already_loaded')
         workshop.promised.loads.add(`${invoiceId} ${sha256}`);
-      if (word === 'voided') workshop.promised.voids.add(invoiceId);
+      if (outcome === 'voided') workshop.promised.voids.add(invoiceId);
     });
     child.once('exit', (code, signal) =>
       reject(new Error(`the writer ended early (${code ?? signal}): ${complaint}`)),
@@ -112,7 +112,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-  // Lines that were written before the kill are still on their way.
+  // Lines that were written before the kill may still arrive.
   await new Promise((wake) => setImmediate(wake));
 }
 
@@ -125,7 +125,7 @@ export interface Findings {
   readonly loads: number;
 }
 
-/** Opens the warehouse as the next start would and holds it against what was promised. */
+/** Opens the warehouse as the next start would, and compares it with the promises. */
 export async function inspect(workshop: Workshop): Promise<Findings> {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
   const settings = settingsFor(workshop.dataDir);

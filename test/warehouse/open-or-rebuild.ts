@@ -1,4 +1,4 @@
-/** Opens a warehouse as a worker does: a damaged file is made again from the archive, and that it was is told. */
+/** Opens a warehouse as a worker does: a damaged file is rebuilt from the archive. */
 
 import { isWarehouseError } from '../../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';

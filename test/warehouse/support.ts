@@ -1,4 +1,4 @@
-/** A real warehouse over a real archive in a folder of its own, and builders for what goes into it. */
+/** A real warehouse over a real archive in a folder of its own, and builders for files and events. */
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,8 +13,9 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
-import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
-import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { Drift, LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
+import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import type { CompletedRebuild, RebuildOptions } from '../../warehouse/rebuild.ts';
 import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 
@@ -27,14 +28,20 @@ export interface TestWarehouse {
   readonly settings: OpenWarehouseOptions['settings'];
   readonly warehouse: Warehouse;
   readonly recordsPerCut: number | undefined;
-  /** Archives events, as the endpoint does, and has the warehouse read on. */
+  /** Archives events, as the endpoint does, and ingests them. */
   record(events: readonly ArchivedEvent[]): Promise<void>;
+  /** Publishes, and queries the copy. */
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  /** Of a full verification. */
+  drift(): Promise<readonly Drift[]>;
   /** Closes and opens again on the same folder. */
   reopen(): Promise<Warehouse>;
+  /** Closes, rebuilds from the archive, and opens again. */
+  rebuild(options?: Partial<RebuildOptions>): Promise<CompletedRebuild>;
   close(): Promise<void>;
 }
 
-/** A clock that moves a second with every look, so that instants in a test never meet. */
+/** A clock that advances a second with each call, so that instants in a test are distinct. */
 export function tickingClock(start = '2026-03-01T00:00:00.000Z'): () => Date {
   let at = new Date(start).getTime();
   return () => {
@@ -59,7 +66,7 @@ export function makeDataDir(under = tmpdir()): string {
 
 let empty: Promise<Buffer> | undefined;
 
-/** The file that a first start makes, once for each process: its schema was most of what many a test cost. */
+/** The file of a first start, made once for each process, since its schema takes most of the time of a test. */
 async function emptyWarehouse(): Promise<Buffer> {
   const dataDir = makeDataDir();
   const settings = settingsFor(dataDir);
@@ -72,7 +79,7 @@ async function emptyWarehouse(): Promise<Buffer> {
   return bytes;
 }
 
-/** In a folder where nothing lies yet the warehouse is one that was started once. */
+/** Puts the file of a first start into an empty folder. */
 async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['settings']): Promise<void> {
   if (warehouse.kind !== 'duckdb' || readdirSync(dataDir).length > 0) return;
   empty ??= emptyWarehouse();
@@ -103,10 +110,22 @@ export async function aWarehouse(
       await Promise.all(events.map((event) => archive.putEvent(event)));
       await warehouse.ingestArchive();
     },
+    async query(sql) {
+      return ask((await warehouse.publish()).path, sql);
+    },
+    async drift() {
+      return (await warehouse.verify({ full: true })).drift;
+    },
     async reopen() {
       await warehouse.close();
       warehouse = await open();
       return warehouse;
+    },
+    async rebuild(options = {}) {
+      await warehouse.close();
+      const made = await rebuildWarehouse({ settings, archive, log: silent, ...options });
+      warehouse = await open();
+      return made;
     },
     async close() {
       await warehouse.close();
@@ -135,7 +154,7 @@ const CELLS: Record<CsvHeader, string> = {
   'Service Level': 'Ground\r\nresidential',
 };
 
-/** The bytes of a file, by a writer that is not ours. */
+/** The bytes of a file, by another library. */
 export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers = CSV_HEADERS): Buffer {
   const lines = rows.map((cells, index) =>
     headers.map((name) => {
@@ -150,7 +169,7 @@ export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers
 /** The header and its line end. */
 export const HEADER_BYTES = aCsv().indexOf('\r\n') + 2;
 
-/** A file of as many records, the rows again and again. */
+/** A file of so many records; the rows are repeated. */
 export function manyRecords(records: number, rows: readonly Cells[] = [{}], invoiceId = INVOICE): Buffer {
   const bytes = aCsv(rows, invoiceId);
   const times = Math.floor(records / rows.length);
@@ -176,7 +195,7 @@ export async function archiveCsv(
   return test.archive.putFile(path, { sha256: hash, sizeBytes: bytes.length, scan: scanner.end() });
 }
 
-/** Archives the bytes and loads them; with `announced` left out the hash was announced. */
+/** Archives the bytes and loads them; by default the hash was announced. */
 export async function loadCsv(
   test: TestWarehouse,
   bytes: Buffer,
@@ -186,7 +205,7 @@ export async function loadCsv(
   return loadArchived(test, hash, request);
 }
 
-/** Loads what lies in the archive, as its event asks for it. */
+/** Loads a file of the archive, as after its event. */
 export function loadArchived(
   test: Pick<TestWarehouse, 'warehouse'>,
   hash: string,
@@ -259,7 +278,7 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
   };
 }
 
-/** Asks the published copy (or any file) as an analyst would: another instance, read-only. */
+/** Queries the published copy (or any file) as an analyst would: another instance, read-only. */
 export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();

@@ -1,4 +1,4 @@
-/** Builds deliveries and a whole endpoint for tests, so that only the values that matter to a test stand in it. */
+/** Builds deliveries and a whole endpoint for tests, which give only the values that matter to them. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';

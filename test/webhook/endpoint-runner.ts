@@ -1,6 +1,6 @@
 /**
  * The process that chaos kills: endpoint and forwarder on a data folder, with a Temporal that is down half of the
- * time. It says `ready` with its address on stdout, and ends when its parent's pipe closes.
+ * time. It prints `ready` with its address, and ends when its parent's pipe closes.
  *
  * Arguments: data folder, port, milliseconds of a Temporal's being up and then down (0: always up). A line `die D2` on stdin makes it
  * kill itself, as kill -9 does, when it next passes that durable point.

@@ -86,7 +86,7 @@ describe('forward queue', () => {
       fc.property(
         fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }),
         fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
-        (invoices, dice) => {
+        (invoices, random) => {
           const queue = createForwardQueue({ concurrency: 3 });
           const entries = invoices.map((invoice) => anEntry(`i${invoice}`));
           for (const entry of entries) queue.add(entry);
@@ -98,7 +98,7 @@ describe('forward queue', () => {
             const entry = queue.take(atMs);
             if (entry !== null) taken.push(entry);
             const isFull = entry === null;
-            const roll = dice.next().value ?? 0;
+            const roll = random.next().value ?? 0;
             const finished = isFull || roll > 1 ? taken.shift() : undefined;
             if (finished !== undefined && roll % 2 === 0 && failuresLeft > 0) {
               failuresLeft -= 1;

@@ -65,7 +65,7 @@ describe('a refusal', () => {
     ['unknown-event-type', { metadata: { eventType: 'invoice_paid' } }, 'invoice_paid'],
     ['unknown-schema-version', { metadata: { payloadSchemaVersion: 'v7' } }, 'v7'],
   ])(
-    'of kind %s is an alert that names what was wrong, and stands on the invoice',
+    'of kind %s raises an alert with the problem, and is recorded on the invoice',
     async (code, over, what) => {
       const parts = await openParts();
       const { alerts, raised } = listening();

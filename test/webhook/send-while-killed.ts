@@ -100,8 +100,8 @@ async function attempt(
 }
 
 function aRandomDelivery(random: () => number): Acknowledged & { body: string } {
-  const dice = random();
-  if (dice < 0.05) return { kind: 'test', ...aDelivery({ metadata: { testEvent: true } }) };
-  if (dice < 0.08) return { kind: 'refused', ...aDelivery({ metadata: { eventType: 'invoice_paid' } }) };
+  const draw = random();
+  if (draw < 0.05) return { kind: 'test', ...aDelivery({ metadata: { testEvent: true } }) };
+  if (draw < 0.08) return { kind: 'refused', ...aDelivery({ metadata: { eventType: 'invoice_paid' } }) };
   return { kind: 'event', ...aDelivery() };
 }

@@ -1,4 +1,4 @@
-/** A service with every quirk that ever cost us an invoice: each ends as the service has it, without a hand. */
+/** A service with unusual answers: each invoice is loaded as the service has it, without a person. */
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -15,20 +15,22 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { csvOf } from '../support/foreign-billing.ts';
-import type { ForeignAsk, ForeignQuirk, ForeignRoute } from '../support/foreign-service.ts';
+import type { ForeignQuirk as Answer, ForeignRoute } from '../support/foreign-service.ts';
 import { aRig, changed, type Envelope, type Rig } from './rig.ts';
 
-type Answer = ForeignQuirk;
-type Quirk = Partial<Record<ForeignRoute, Answer>> & {
-  /** Only the first event, of its creation, ever comes. */
+/** The unusual answers to the requests for one invoice, or its unusual event. */
+interface Variation extends Partial<Record<ForeignRoute, Answer>> {
+  /** Only its created event arrives, so the details are requested soon. */
   readonly isLost?: true;
-};
+  readonly event?: (envelope: Envelope, csvText: string) => void;
+  readonly eventText?: (text: string) => string;
+}
 
 let rig: Rig;
 let worker: RunningWorker;
 beforeAll(async () => {
-  // Asked about before its event is heard, an invoice would be brought by a URL that announces otherwise.
-  // Tokens live so shortly that each way of wording one comes up.
+  // An invoice that is looked up before its event arrives would be fetched by another URL than the event's. Tokens are
+  // so short-lived that each form of one is used.
   const pace = { overdueAfter: ['1 min'], repairAfter: ['30 ms'] } as const;
   rig = await aRig({}, pace, { tokenLifetimeSeconds: 1 });
   await rig.startTemporal();
@@ -37,25 +39,69 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const answer =
-  (status: number, headers: Record<string, string>, body: string | Buffer = ''): Answer =>
+const SOON = { overdueAfter: ['300 ms'] } as const;
+const HTML = { 'content-type': 'text/html' };
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+const respond =
+  (status: number, headers: Record<string, string> = {}, body: string | Buffer = ''): Answer =>
   ({ response }) =>
     void response.writeHead(status, headers).end(body);
-const page = answer(200, { 'content-type': 'text/html' }, '<!doctype html><h1>Sign in</h1>');
-const moved = answer(302, { location: 'https://elsewhere.invalid/' });
-const refused = answer(403, {}, '<Error><Code>ExpiredToken</Code></Error>');
-/** One after the other; the last stays. */
+const asUsual: Answer = (request) => request.respond();
+const page = respond(200, HTML, '<!doctype html><h1>Sign in</h1>');
+const moved = respond(302, { location: 'https://elsewhere.invalid/' });
+const refused = respond(403, {}, '<Error><Code>ExpiredToken</Code></Error>');
+const unavailable = respond(503, HTML, '<html><h1>503 Service Unavailable</h1></html>');
+
+/** One after the other; the last is repeated. */
 function inTurn(...answers: readonly Answer[]): Answer {
-  let nth = 0;
-  return (ask) => {
-    answers[Math.min(nth++, answers.length - 1)]?.(ask);
+  let count = 0;
+  return (request) => {
+    answers[Math.min(count++, answers.length - 1)]?.(request);
   };
 }
-const asUsual: Answer = ({ asUsual: answerIt }) => answerIt();
+
+/** To the same host, with another query or a slash; there the answer is as usual. */
+const redirectedTo =
+  (status: number, move: (url: string) => string): Answer =>
+  ({ request: { url = '' }, response, respond: answer }) => {
+    const isThere = url.includes('moved=1') || url.endsWith('/');
+    if (isThere) return answer();
+    response.writeHead(status, { location: move(url), ...HTML }).end('<h1>Moved</h1>');
+  };
+
 const csv =
   (headers: Record<string, string>, change: (bytes: Buffer) => Buffer = (bytes) => bytes): Answer =>
   ({ invoice, response }) =>
     void response.writeHead(200, headers).end(change(Buffer.from(invoice?.csv ?? '')));
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: string | Buffer;
+}
+
+/** The usual answer, changed. */
+const altered =
+  (change: (body: string) => Partial<Reply>): Answer =>
+  ({ response, respond: answer }) => {
+    const { writeHead, end } = response;
+    let [status, headers] = [200, {}];
+    const head = (code: number, fields: object) => {
+      [status, headers] = [code, fields];
+      return response;
+    };
+    const send = (usual: unknown) => {
+      Object.assign(response, { writeHead, end });
+      const reply = { status, body: String(usual), ...change(String(usual)) };
+      const { 'content-length': _, ...fields } = { ...headers, ...reply.headers } as Reply['headers'];
+      return response.writeHead(reply.status, fields).end(reply.body);
+    };
+    Object.assign(response, { writeHead: head, end: send });
+    answer();
+  };
+
+/** The usual answer to regenerate, changed. */
 const location =
   (change: (fields: ReturnType<Rig['service']['exportOf']>) => object | string): Answer =>
   ({ invoice, response }) => {
@@ -63,330 +109,269 @@ const location =
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(200, { 'content-type': 'application/json' }).end(text);
   };
-const dripping: Answer = ({ invoice, response }) => {
-  const bytes = Buffer.from(invoice?.csv ?? '');
-  response.writeHead(200, { 'content-type': 'text/csv' });
-  for (let at = 0; at < bytes.length; at += 50)
-    setTimeout(() => response.write(bytes.subarray(at, at + 50)), at / 10);
-  setTimeout(() => response.end(), bytes.length / 10 + 50);
-};
-interface Words {
-  readonly status: number;
-  readonly headers: Record<string, string | string[]>;
-  readonly body: string | Buffer;
-}
-/** The usual answer, in other words. */
-const reworded =
-  (change: (words: Words & { readonly body: string }) => Partial<Words>): Answer =>
-  ({ response, asUsual: answerIt }) => {
-    const { writeHead, end } = response;
-    let [status, headers] = [200, {}];
-    const head = (code: number, fields: object) => {
-      [status, headers] = [code, fields];
-      return response;
-    };
-    const send = (body: unknown) => {
-      Object.assign(response, { writeHead, end });
-      const said = { status, headers, body: String(body) };
-      const { 'content-length': _, ...fields } = {
-        ...said.headers,
-        ...change(said).headers,
-      } as Words['headers'];
-      const words = { ...said, ...change(said) };
-      return response.writeHead(words.status, fields).end(words.body);
-    };
-    Object.assign(response, { writeHead: head, end: send });
-    answerIt();
-  };
-/** To the same place with another query or a slash; there the answer is as usual. */
-const movedTo =
-  (status: number, move: (url: string) => string): Answer =>
-  ({ request: { url = '' }, response, asUsual: answerIt }) => {
-    const isThere = url.includes('moved=1') || url.endsWith('/');
-    if (isThere) return answerIt();
-    response.writeHead(status, { location: move(url), 'content-type': 'text/html' }).end('<h1>Moved</h1>');
-  };
-/** Nobody hears that it is finalized, so the details are asked for, and soon. */
-const SOON = { overdueAfter: ['300 ms'] } as const;
-const lost = (details: Answer): Quirk => ({ isLost: true, details });
-const unavailable = answer(
-  503,
-  { 'content-type': 'text/html' },
-  '<html><h1>503 Service Unavailable</h1></html>',
-);
-/** The URL of the event is refused once, so that the service is asked for another. */
-const once = (regenerate: Answer): Quirk => ({ storage: inTurn(refused, asUsual), regenerate });
-/** No URL is good, so there is only export-csv. */
-const byExport = (exported: Answer): Quirk => ({
+
+const lost = (details: Answer): Variation => ({ isLost: true, details });
+/** The URL of the event is refused once, so that another is requested. */
+const regenerated = (regenerate: Answer): Variation => ({ storage: inTurn(refused, asUsual), regenerate });
+/** Every URL is refused, so that the file is exported. */
+const exported = (answer: Answer): Variation => ({
   storage: refused,
-  regenerate: answer(404, {}),
-  export: exported,
+  regenerate: respond(404),
+  export: answer,
 });
 
-const QUIRKS: Readonly<Record<string, () => Quirk>> = {
-  'storage redirects to the same host': () => ({ storage: movedTo(307, (url) => `${url}&moved=1`) }),
-  'storage redirects in a circle': () => ({
+const VARIATIONS: Readonly<Record<string, Variation>> = {
+  // Redirects
+  'storage redirects to the same host': { storage: redirectedTo(307, (url) => `${url}&moved=1`) },
+  'storage redirects to another host': { storage: moved },
+  'storage redirects in a circle': {
     storage: ({ request: { url = '' }, response }) => void response.writeHead(302, { location: url }).end(),
-  }),
-  'regenerate wants a slash at the end': () => once(movedTo(308, (url) => `${url}/`)),
-  'regenerate redirects in a way that would make a GET of it': () => once(movedTo(301, (url) => `${url}/`)),
-  'export wants a slash at the end': () => byExport(movedTo(301, (url) => `${url}/`)),
-  'export has moved, and says so with a whole URL': () =>
-    byExport((ask) => movedTo(302, (url) => `https://${ask.request.headers.host}${url}?moved=1`)(ask)),
-  'details want a slash at the end': () => lost(movedTo(301, (url) => `${url}/`)),
-  'details write ids in capitals': () => lost(reworded(({ body }) => ({ body: capitals(body) }))),
-  'details are the first of nine pages': () =>
-    lost(
-      reworded(({ body }) => ({
-        body: `{"page":1,"totalPages":9,"next":"/page/2","errors":[],"items":[${body}]}`,
-      })),
-    ),
-  'details are text with a byte order mark and numbers in quotes': () =>
-    lost(
-      reworded(({ body }) => ({
-        headers: { 'content-type': 'text/plain' },
-        body: `\ufeff${body.replace(/:(-?[\d.]+)([,}])/g, ':"$1"$2')}`,
-      })),
-    ),
-  'details are gzip that nobody asked for': () =>
-    lost(reworded(({ body }) => ({ headers: { 'content-encoding': 'gzip' }, body: gzipSync(body) }))),
-  'details name the status in an object, and nothing by an empty list': () =>
-    lost(
-      reworded(({ body }) => ({
-        status: 203,
-        body: body
-          .replace('"APPROVED"', '{"code":"Approved","label":"Freigegeben"}')
-          .replaceAll('null', '[]')
-          .replaceAll('+00:00', '+05:30'),
-      })),
-    ),
-  'details are away at first, and say so in HTML': () => lost(inTurn(unavailable, unavailable, asUsual)),
-  'details are not implemented': () => lost(answer(501, { 'content-type': 'text/html' }, '<h1>501</h1>')),
-  'regenerate is away at first, and says so in HTML': () => once(inTurn(unavailable, asUsual)),
-  'regenerate says 201 and calls it HTML': () =>
-    once(reworded(() => ({ status: 201, headers: { 'content-type': 'text/html' } }))),
-  'regenerate says 200 to an error': () =>
-    once(
-      answer(200, { 'content-type': 'application/json' }, '{"error":"temporarily_unavailable","code":503}'),
-    ),
-  'regenerate tells the end of its URL in seconds since 1970': () =>
-    once(location((fields) => ({ ...fields, presignedUrlExpiresAt: 4_102_444_800 }))),
-  'regenerate says one field twice, differently': () =>
-    once(location((fields) => JSON.stringify(fields).replace('{', '{"fileSizeBytes":1,'))),
-  'regenerate sends its headers twice': () =>
-    once(
-      reworded(() => ({
-        headers: {
-          'content-type': ['application/json', 'application/json; charset=utf-8'],
-          etag: ['"a"', '"b"'],
-        },
-      })),
-    ),
-  'export sends its headers twice': () =>
-    byExport(
-      reworded(() => ({
-        headers: {
-          'content-type': ['text/csv', 'text/csv; charset=utf-8'],
-          etag: ['"a"', '"b"'],
-          'last-modified': ['x', 'y'],
-          'content-encoding': ['identity', 'identity'],
-        },
-      })),
-    ),
-  'export says 201': () => byExport(reworded(() => ({ status: 201 }))),
-  'export says first that it goes on and that there are hints': () =>
-    byExport(({ response, asUsual: answerIt }) => {
-      response.writeProcessing();
-      response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
-      answerIt();
-    }),
-  'export begins with a byte order mark': () => byExport(reworded(({ body }) => ({ body: `\ufeff${body}` }))),
-  'export ends in trailers': () =>
-    byExport(({ invoice, response }) => {
-      response.writeHead(200, { 'content-type': 'text/csv', trailer: 'x-rows' });
-      response.write(invoice?.csv ?? '');
-      response.addTrailers({ 'x-rows': '5' });
-      response.end();
-    }),
-  'export is away at first, and says so in HTML': () => byExport(inTurn(unavailable, unavailable, asUsual)),
-  'export sends a broken file first, and does not implement conditions': () => {
-    let nth = 0;
-    return byExport((ask) => {
-      if (ask.request.headers['if-none-match'] !== undefined) return answer(501, {}, 'Not Implemented')(ask);
-      const isFirst = nth++ === 0;
-      const headers = { etag: isFirst ? '"one"' : '"two"' };
-      reworded(({ body }) => ({ headers, body: isFirst ? body.replace(/USD,[\d.-]+/, 'USD,many') : body }))(
-        ask,
-      );
-    });
   },
-  'storage answers through a proxy that has a word of its own': () => ({
-    storage: reworded(() => ({ status: 203, headers: { warning: '214 - "Transformation Applied"' } })),
+  'regenerate redirects to a path with a slash': regenerated(redirectedTo(308, (url) => `${url}/`)),
+  'regenerate redirects a POST with 301': regenerated(redirectedTo(301, (url) => `${url}/`)),
+  'regenerate redirects to another host': { storage: refused, regenerate: moved },
+  'export redirects to a path with a slash': exported(redirectedTo(301, (url) => `${url}/`)),
+  'export redirects to an absolute URL': exported((request) =>
+    redirectedTo(302, (url) => `https://${request.request.headers.host}${url}?moved=1`)(request),
+  ),
+  'details redirect to a path with a slash': lost(redirectedTo(301, (url) => `${url}/`)),
+
+  // Details
+  'details are the first of nine pages': lost(
+    altered((body) => ({
+      body: `{"page":1,"totalPages":9,"next":"/page/2","errors":[],"items":[${body}]}`,
+    })),
+  ),
+  'details are plain text with a byte order mark, ids in capitals and numbers in quotes': lost(
+    altered((body) => ({
+      headers: { 'content-type': 'text/plain' },
+      body: `\ufeff${withCapitals(body).replace(/:(-?[\d.]+)([,}])/g, ':"$1"$2')}`,
+    })),
+  ),
+  'details are gzip although identity is requested': lost(
+    altered((body) => ({ headers: { 'content-encoding': 'gzip' }, body: gzipSync(body) })),
+  ),
+  'details have a status object and empty lists': lost(
+    altered((body) => ({
+      status: 203,
+      body: body
+        .replace('"APPROVED"', '{"code":"Approved","label":"Freigegeben"}')
+        .replaceAll('null', '[]')
+        .replaceAll('+00:00', '+05:30'),
+    })),
+  ),
+  'details are unavailable twice': lost(inTurn(unavailable, unavailable, asUsual)),
+  'details are not implemented': lost(respond(501, HTML, '<h1>501</h1>')),
+
+  // Regenerate
+  'regenerate is unavailable once': regenerated(inTurn(unavailable, asUsual)),
+  'regenerate is unavailable until a date': regenerated(inTurn(retryLater(503), asUsual)),
+  'regenerate is overloaded until a date': regenerated(inTurn(retryLater(429), asUsual)),
+  'regenerate is overloaded for an unknown time': regenerated(inTurn(respond(429), asUsual)),
+  'regenerate answers 201 as HTML': regenerated(altered(() => ({ status: 201, headers: HTML }))),
+  'regenerate answers 200 to an error': regenerated(
+    respond(200, { 'content-type': 'application/json' }, '{"error":"temporarily_unavailable","code":503}'),
+  ),
+  'regenerate answers a page': { storage: refused, regenerate: page },
+  'regenerate answers 204': { storage: refused, regenerate: respond(204) },
+  'regenerate sends two headers of one name': regenerated(
+    altered(() => ({
+      headers: {
+        'content-type': ['application/json', 'application/json; charset=utf-8'],
+        etag: ['"a"', '"b"'],
+      },
+    })),
+  ),
+  'regenerate answers in pieces and closes the connection': regenerated(({ invoice, response }) => {
+    const text = JSON.stringify(rig.service.exportOf(invoice?.invoiceId ?? ''));
+    response.writeHead(200, { 'Content-Type': 'APPLICATION/JSON ; Charset=UTF-8', connection: 'close' });
+    response.write(`\r\n\t ${text.slice(0, 40)}`);
+    setTimeout(() => response.end(`${text.slice(40)}\n\n`), 30);
   }),
-  'storage is a CSV of no type': () => ({
-    storage: reworded(() => ({ headers: { 'content-type': 'application/octet-stream' } })),
-  }),
-  'the event writes ids in capitals': () => ({}),
-  'the event says its total twice, differently': () => ({}),
-  'the event says nothing by empty lists': () => ({}),
-  'regenerate answers a page': () => ({ storage: refused, regenerate: page }),
-  'regenerate redirects': () => ({ storage: refused, regenerate: moved }),
-  'regenerate answers nothing': () => ({ storage: refused, regenerate: answer(204, {}) }),
-  'regenerate answers in snake case': () =>
-    once(location(({ presignedUrl }) => ({ presigned_url: presignedUrl }))),
-  'regenerate wraps its answer': () => once(location((fields) => ({ data: fields }))),
-  'regenerate writes numbers as text': () =>
-    once(location((fields) => ({ ...fields, fileSizeBytes: String(fields.fileSizeBytes) }))),
-  'regenerate begins with a byte order mark': () =>
-    once(location((fields) => `\ufeff${JSON.stringify(fields)}`)),
-  'regenerate ends in garbage': () => once(location((fields) => `${JSON.stringify(fields)}<!-- cached -->`)),
-  'regenerate gives a relative URL': () =>
-    once(location((fields) => ({ ...fields, presignedUrl: '/bucket/a.csv' }))),
-  'regenerate says that its URL is long dead': () =>
-    once(location((fields) => ({ ...fields, presignedUrlExpiresAt: '2001-01-01T00:00:00Z' }))),
-  'regenerate writes the hash in base64': () =>
-    once(
-      location((fields) => ({
-        ...fields,
-        fileHashSha256: Buffer.from(fields.fileHashSha256, 'hex').toString('base64'),
-      })),
-    ),
-  'regenerate names the algorithm': () =>
-    once(
-      location((fields) => ({ ...fields, fileHashSha256: `sha256:${fields.fileHashSha256.toLowerCase()}` })),
-    ),
-  'regenerate announces ten terabytes': () =>
-    once(location((fields) => ({ ...fields, fileSizeBytes: 1e13 }))),
-  'regenerate announces nothing': () => once(location((fields) => ({ ...fields, fileSizeBytes: 0 }))),
-  'regenerate is overloaded and does not say for how long': () => once(inTurn(answer(429, {}), asUsual)),
-  'regenerate is away until a date': () =>
-    once(
-      inTurn((ask) => answer(503, { 'retry-after': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
-    ),
-  'regenerate writes its numbers and dates in other forms': () =>
-    once(
-      location(({ presignedUrl, fileHashSha256, fileSizeBytes }) => ({
-        result: [
-          {
-            PresignedURL: presignedUrl,
-            Presigned_Url_Expires_At: '2099-01-01T05:30:00+0530',
-            file_hash_sha256: `  ${fileHashSha256}  `,
-            FileSizeBytes: `${fileSizeBytes}.0`,
-          },
-        ],
-      })),
-    ),
-  'regenerate does not say until when': () =>
-    once(location(({ presignedUrlExpiresAt: _, ...fields }) => ({ ...fields, errors: null }))),
-  'regenerate says it twice': () =>
-    once(
-      location((fields) => JSON.stringify(fields).replace('{', `{"fileSizeBytes":${fields.fileSizeBytes},`)),
-    ),
-  'regenerate comes in pieces and closes': () =>
-    once(({ invoice, response }) => {
-      const text = JSON.stringify(rig.service.exportOf(invoice?.invoiceId ?? ''));
-      response.writeHead(200, { 'Content-Type': 'APPLICATION/JSON ; Charset=UTF-8', connection: 'close' });
-      response.write(`\r\n\t ${text.slice(0, 40)}`);
-      setTimeout(() => response.end(`${text.slice(40)}\n\n`), 30);
-    }),
-  'regenerate is overloaded until a date': () =>
-    once(
-      inTurn((ask) => answer(429, { 'Retry-After': new Date(Date.now() + 900).toUTCString() })(ask), asUsual),
-    ),
-  'storage hangs up in the middle': () => ({
-    storage: inTurn(({ invoice, response }) => {
-      response.writeHead(200, { 'content-type': 'text/csv' });
-      response.write(invoice?.csv.slice(0, 100) ?? '', () => response.destroy());
-    }, asUsual),
-  }),
-  'storage says neither type nor length': () => ({
+  'regenerate answers with the URL alone': regenerated(
+    location(({ presignedUrl }) => ({ presigned_url: presignedUrl })),
+  ),
+  'regenerate answers with a list, other names and other forms of numbers and dates': regenerated(
+    location(({ presignedUrl, fileHashSha256, fileSizeBytes }) => ({
+      result: [
+        {
+          PresignedURL: presignedUrl,
+          Presigned_Url_Expires_At: '2099-01-01T05:30:00+0530',
+          file_hash_sha256: `  ${fileHashSha256}  `,
+          FileSizeBytes: `${fileSizeBytes}.0`,
+        },
+      ],
+    })),
+  ),
+  'regenerate answers with two different sizes': regenerated(
+    location((fields) => JSON.stringify(fields).replace('{', '{"fileSizeBytes":1,')),
+  ),
+  'regenerate answers with text after the JSON': regenerated(
+    location((fields) => `${JSON.stringify(fields)}<!-- cached -->`),
+  ),
+  'regenerate answers with a relative URL': regenerated(
+    location((fields) => ({ ...fields, presignedUrl: '/bucket/a.csv' })),
+  ),
+  'regenerate answers with an expired URL': regenerated(
+    location((fields) => ({ ...fields, presignedUrlExpiresAt: '2001-01-01T00:00:00Z' })),
+  ),
+  'regenerate answers with an expiry in seconds since 1970': regenerated(
+    location((fields) => ({ ...fields, presignedUrlExpiresAt: 4_102_444_800 })),
+  ),
+  'regenerate answers with a hash in base64': regenerated(
+    location((fields) => ({
+      ...fields,
+      fileHashSha256: Buffer.from(fields.fileHashSha256, 'hex').toString('base64'),
+    })),
+  ),
+  'regenerate answers with the algorithm before the hash': regenerated(
+    location((fields) => ({ ...fields, fileHashSha256: `sha256:${fields.fileHashSha256.toLowerCase()}` })),
+  ),
+  'regenerate announces ten terabytes': regenerated(
+    location((fields) => ({ ...fields, fileSizeBytes: 1e13 })),
+  ),
+  'regenerate announces an empty file': regenerated(location((fields) => ({ ...fields, fileSizeBytes: 0 }))),
+  'regenerate announces the hash of the gzip': {
+    regenerate: (request) =>
+      location((fields) => ({ ...fields, ...announcementOf(gzipSync(request.invoice?.csv ?? '')) }))(request),
+    storage: inTurn(refused, csv({ 'content-encoding': 'gzip' }, gzipSync)),
+  },
+
+  // Storage
+  'storage sends a page': { storage: page },
+  'storage sends gzip': { storage: csv({ 'content-encoding': 'gzip' }, gzipSync) },
+  'storage sends brotli': { storage: csv({ 'content-encoding': 'br' }, brotliCompressSync) },
+  'storage names gzip and sends plain bytes': { storage: csv({ 'content-encoding': 'gzip' }) },
+  'storage answers 203 through a proxy': {
+    storage: altered(() => ({ status: 203, headers: { warning: '214 - "Transformation Applied"' } })),
+  },
+  'storage sends an octet stream': {
+    storage: altered(() => ({ headers: { 'content-type': 'application/octet-stream' } })),
+  },
+  'storage sends no type and no length': {
     storage: ({ invoice, response }) => {
       response.writeHead(200, { connection: 'close' });
       response.write(invoice?.csv.slice(0, 50));
       response.end(invoice?.csv.slice(50));
     },
-  }),
-  'export comes in pieces without a length': () =>
-    byExport(({ invoice, response }) => {
-      response.writeHead(200, { 'CONTENT-TYPE': 'Text/CSV;header=present' });
-      for (let at = 0; at < (invoice?.csv.length ?? 0); at += 99)
-        response.write(invoice?.csv.slice(at, at + 99));
-      response.end();
-    }),
-  'the event is written by another hand': () => ({}),
-  'storage redirects': () => ({ storage: moved }),
-  'storage sends a page': () => ({ storage: page }),
-  'storage sends gzip': () => ({ storage: csv({ 'content-encoding': 'gzip' }, gzipSync) }),
-  'storage sends brotli': () => ({ storage: csv({ 'content-encoding': 'br' }, brotliCompressSync) }),
-  'storage says gzip and sends none': () => ({ storage: csv({ 'content-encoding': 'gzip' }) }),
-  'storage sends slowly and in pieces': () => ({ storage: dripping }),
-  'storage announced the hash of its gzip': () => {
-    const packed = ({ invoice }: Pick<ForeignAsk, 'invoice'>) => gzipSync(invoice?.csv ?? '');
-    return {
-      regenerate: (ask) =>
-        location((fields) => {
-          const bytes = packed(ask);
-          return { ...fields, fileHashSha256: hashOf(bytes), fileSizeBytes: bytes.length };
-        })(ask),
-      storage: inTurn(refused, (ask) => answer(200, { 'content-encoding': 'gzip' }, packed(ask))(ask)),
-    };
   },
-  'the event announced the hash of its gzip': () => ({
-    storage: csv({ 'content-encoding': 'gzip' }, gzipSync),
+  'storage sends slowly and in pieces': {
+    storage: ({ invoice, response }) => {
+      const bytes = Buffer.from(invoice?.csv ?? '');
+      response.writeHead(200, { 'content-type': 'text/csv' });
+      for (let at = 0; at < bytes.length; at += 50)
+        setTimeout(() => response.write(bytes.subarray(at, at + 50)), at / 10);
+      setTimeout(() => response.end(), bytes.length / 10 + 50);
+    },
+  },
+  'storage closes the connection in the middle of the file': {
+    storage: inTurn(({ invoice, response }) => {
+      response.writeHead(200, { 'content-type': 'text/csv' });
+      response.write(invoice?.csv.slice(0, 100) ?? '', () => response.destroy());
+    }, asUsual),
+  },
+
+  // Export
+  'export answers 201': exported(altered(() => ({ status: 201 }))),
+  'export answers 202 once': exported(inTurn(respond(202, {}, '{"status":"processing"}'), asUsual)),
+  'export answers 204 once': exported(inTurn(respond(204), asUsual)),
+  'export is unavailable twice': exported(inTurn(unavailable, unavailable, asUsual)),
+  'export answers a page twice': exported(inTurn(page, page, asUsual)),
+  'export answers a notice as CSV once': exported(
+    inTurn(respond(200, { 'content-type': 'text/csv' }, '{"status":"processing"}'), asUsual),
+  ),
+  'export sends two headers of one name': exported(
+    altered(() => ({
+      headers: {
+        'content-type': ['text/csv', 'text/csv; charset=utf-8'],
+        etag: ['"a"', '"b"'],
+        'last-modified': ['x', 'y'],
+        'content-encoding': ['identity', 'identity'],
+      },
+    })),
+  ),
+  'export sends informational answers first': exported(({ response, respond: answer }) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
+    answer();
   }),
-  'the event has ids and a type only': () => ({}),
-  'the event has ids and a type only, and there is only export-csv': () => byExport(asUsual),
-  'export is at work': () => byExport(inTurn(answer(202, {}, '{"status":"processing"}'), asUsual)),
-  'export has nothing yet': () => byExport(inTurn(answer(204, {}), asUsual)),
-  'export answers a page at first': () => byExport(inTurn(page, page, asUsual)),
-  'export answers a notice at first': () =>
-    byExport(inTurn(answer(200, { 'content-type': 'text/csv' }, '{"status":"processing"}'), asUsual)),
-  'export is gzip that no header tells of': () => byExport(csv({ 'content-type': 'text/csv' }, gzipSync)),
-  'export is called a page': () => byExport(csv({ 'content-type': 'text/html' })),
-  'export is named as an attachment': () =>
-    byExport(csv({ 'content-disposition': "attachment; filename*=UTF-8''rechnung%20m%C3%A4rz.csv" })),
-  'export breaks off in the middle of gzip': () =>
-    byExport(
-      inTurn(
-        csv({ 'content-encoding': 'gzip' }, (bytes) => gzipSync(bytes).subarray(0, 60)),
-        asUsual,
-      ),
+  'export begins with a byte order mark': exported(altered((body) => ({ body: `\ufeff${body}` }))),
+  'export ends with trailers': exported(({ invoice, response }) => {
+    response.writeHead(200, { 'content-type': 'text/csv', trailer: 'x-rows' });
+    response.write(invoice?.csv ?? '');
+    response.addTrailers({ 'x-rows': '5' });
+    response.end();
+  }),
+  'export sends pieces without a length': exported(({ invoice, response }) => {
+    response.writeHead(200, { 'CONTENT-TYPE': 'Text/CSV;header=present' });
+    for (let at = 0; at < (invoice?.csv.length ?? 0); at += 99)
+      response.write(invoice?.csv.slice(at, at + 99));
+    response.end();
+  }),
+  'export sends gzip without a header': exported(csv({ 'content-type': 'text/csv' }, gzipSync)),
+  'export sends half a gzip once': exported(
+    inTurn(
+      csv({ 'content-encoding': 'gzip' }, (bytes) => gzipSync(bytes).subarray(0, 60)),
+      asUsual,
     ),
+  ),
+  'export sends HTML as its type': exported(csv(HTML)),
+  'export sends an attachment': exported(
+    csv({ 'content-disposition': "attachment; filename*=UTF-8''rechnung%20m%C3%A4rz.csv" }),
+  ),
+  'export sends a broken file first and does not implement conditions': exported(
+    inTurn(brokenCsv('"one"'), (request) => {
+      if (request.request.headers['if-none-match'] === undefined)
+        return altered(() => ({ headers: { etag: '"two"' } }))(request);
+      respond(501, {}, 'Not Implemented')(request);
+    }),
+  ),
+
+  // Events
+  'the event has ids in capitals': { eventText: withCapitals },
+  'the event has two different totals': {
+    eventText: (text) => text.replace(/}}$/, ',"invoiceTotalAmount":1}}'),
+  },
+  'the event has empty lists in place of values': {
+    event({ metadata, payload }) {
+      Object.assign(metadata, { payloadSchemaVersion: [], testEvent: [] });
+      Object.assign(payload, { partnerInvoiceId: [], invoiceDueDate: [], invoiceNumber: [] });
+    },
+  },
+  'the event has other forms of values': {
+    event({ metadata, payload }) {
+      Object.assign(metadata, { testEvent: 'false', eventTimestamp: '2026-11-01T12:30+0530' });
+      metadata.eventType = ' INVOICE_FINALIZED ';
+      Object.assign(payload, {
+        invoiceStatus: 'Finalized',
+        invoiceTotalAmount: String(payload.invoiceTotalAmount),
+        totalTransactionCount: String(payload.totalTransactionCount),
+        invoiceDate: '20261101',
+        currencyCode: ' usd ',
+        lineItems: null,
+      });
+    },
+  },
+  'the event announces the hash of the gzip': {
+    storage: csv({ 'content-encoding': 'gzip' }, gzipSync),
+    event: ({ payload }, text) => void Object.assign(payload, announcementOf(gzipSync(text))),
+  },
+  'the event has only ids and a type': { event: keepIds },
+  'the event has only ids and a type, and the file has to be exported': {
+    ...exported(asUsual),
+    event: keepIds,
+  },
 };
 
-const EVENTS: Readonly<Record<string, (envelope: Envelope, csvText: string) => void>> = {
-  'the event announced the hash of its gzip': ({ payload }, text) => {
-    const bytes = gzipSync(text);
-    Object.assign(payload, { fileHashSha256: hashOf(bytes), fileSizeBytes: bytes.length });
-  },
-  'the event is written by another hand': ({ metadata, payload }) => {
-    Object.assign(metadata, { testEvent: 'false', eventTimestamp: '2026-11-01T12:30+0530' });
-    metadata.eventType = ' INVOICE_FINALIZED ';
-    Object.assign(payload, {
-      invoiceStatus: 'Finalized',
-      invoiceTotalAmount: String(payload.invoiceTotalAmount),
-      totalTransactionCount: String(payload.totalTransactionCount),
-      invoiceDate: '20261101',
-      currencyCode: ' usd ',
-      lineItems: null,
-    });
-  },
-  'the event writes ids in capitals': ({ metadata, payload }) => {
-    for (const fields of [metadata, payload]) {
-      for (const [name, value] of Object.entries(fields)) {
-        if (/Id$/.test(name) && typeof value === 'string') fields[name] = value.toUpperCase();
-      }
-    }
-  },
-  'the event says nothing by empty lists': ({ metadata, payload }) => {
-    Object.assign(metadata, { payloadSchemaVersion: [], testEvent: [] });
-    Object.assign(payload, { partnerInvoiceId: [], invoiceDueDate: [], invoiceNumber: [] });
-  },
-  'the event has ids and a type only': onlyIds,
-  'the event has ids and a type only, and there is only export-csv': onlyIds,
-};
+function retryLater(status: number): Answer {
+  return (request) => respond(status, { 'retry-after': new Date(Date.now() + 900).toUTCString() })(request);
+}
 
-function onlyIds({ metadata, payload }: Envelope): void {
+function brokenCsv(etag: string): Answer {
+  return altered((body) => ({ headers: { etag }, body: body.replace(/USD,[\d.-]+/, 'USD,many') }));
+}
+
+function keepIds({ metadata, payload }: Envelope): void {
   for (const name of Object.keys(metadata)) {
     if (!['eventId', 'eventType', 'partnerId'].includes(name)) delete metadata[name];
   }
@@ -394,16 +379,16 @@ function onlyIds({ metadata, payload }: Envelope): void {
     if (!/^(?!partner|parent).*InvoiceId$/.test(name)) delete payload[name];
 }
 
-/** Every id in capitals. */
-function capitals(text: string): string {
-  return text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => id.toUpperCase());
+function withCapitals(text: string): string {
+  return text.replace(UUID, (id) => id.toUpperCase());
 }
 
-const TEXTS: Readonly<Record<string, (text: string) => string>> = {
-  'the event says its total twice, differently': (text) => text.replace(/}}$/, ',"invoiceTotalAmount":1}}'),
-};
+function announcementOf(bytes: Buffer) {
+  const fileHashSha256 = createHash('sha256').update(bytes).digest('hex');
+  return { fileHashSha256, fileSizeBytes: bytes.length };
+}
 
-const TOKEN_WORDS: readonly Answer[] = [
+const TOKEN_FORMS: readonly Answer[] = [
   asUsual,
   ...[
     (text: string) => text.replace('"bearer"', '"BEARER"').replace(/"expires_in":(\d+)/, '"expires_in":"$1"'),
@@ -412,35 +397,30 @@ const TOKEN_WORDS: readonly Answer[] = [
     (text: string) =>
       text.replace(/"scope":"[^"]*"/, '"scope":[]').replace(/"userId":"[^"]*"/, '"userId":[]'),
   ].map((change) =>
-    reworded(({ body }) => ({ status: 201, headers: { 'content-type': 'text/plain' }, body: change(body) })),
+    altered((body) => ({ status: 201, headers: { 'content-type': 'text/plain' }, body: change(body) })),
   ),
 ];
 
-function hashOf(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
 test('loads every invoice as the service has it', async () => {
   const { service } = rig;
-  const quirkOf = new Map<string, { readonly name: string; readonly quirk: Quirk }>();
+  const nameOf = new Map<string, string>();
   let tokens = 0;
-  service.play('token', (ask) => TOKEN_WORDS[tokens++ % TOKEN_WORDS.length]?.(ask));
+  service.play('token', (request) => TOKEN_FORMS[tokens++ % TOKEN_FORMS.length]?.(request));
   for (const route of ['regenerate', 'details', 'export', 'storage'] as const) {
-    service.play(route, (ask) => {
-      const played = quirkOf.get(ask.invoice?.invoiceId ?? '')?.quirk[route];
-      if (played === undefined) ask.asUsual();
-      else played(ask);
+    service.play(route, (request) => {
+      const name = nameOf.get(request.invoice?.invoiceId ?? '') ?? '';
+      const answer = VARIATIONS[name]?.[route] ?? asUsual;
+      answer(request);
     });
   }
-  for (const [name, quirk] of Object.entries(QUIRKS)) {
+  for (const [name, { isLost = false, event, eventText }] of Object.entries(VARIATIONS)) {
     const { invoiceId } = await service.createInvoice({ rows: 5 });
-    const made = quirk();
-    quirkOf.set(invoiceId, { name, quirk: made });
+    nameOf.set(invoiceId, name);
     const { rows } = await service.finalize(invoiceId);
-    const events = service.events.slice(-2).slice(0, made.isLost === true ? 1 : 2);
-    for (const event of events) {
-      const text = changed(event, (envelope) => EVENTS[name]?.(envelope, csvOf(rows)));
-      await rig.give(TEXTS[name]?.(text) ?? text, made.isLost === true ? SOON : {});
+    const bodies = service.events.slice(-2).slice(0, isLost ? 1 : 2);
+    for (const body of bodies) {
+      const text = changed(body, (envelope) => event?.(envelope, csvOf(rows)));
+      await rig.give(eventText?.(text) ?? text, isLost ? SOON : {});
     }
   }
   const billed = new Map<string, Decimal>();
@@ -448,31 +428,29 @@ test('loads every invoice as the service has it', async () => {
     billed.set(invoiceId, (billed.get(invoiceId) ?? new Decimal(0)).plus(billingCost));
   }
   const unsettled = async (): Promise<readonly string[]> => {
-    const states = new Map(
+    const invoices = new Map(
       (await worker.warehouse.invoices({})).map((invoice) => [invoice.invoiceId, invoice]),
     );
-    return [...quirkOf].flatMap(([invoiceId, { name }]) => {
-      const found = states.get(invoiceId);
+    return [...nameOf].flatMap(([invoiceId, name]) => {
+      const found = invoices.get(invoiceId);
       const isRight =
         found?.state === 'loaded' && billed.get(invoiceId)?.eq(found.billingCost ?? -1) === true;
       return isRight ? [] : [`${name}: ${found?.state} ${found?.reason ?? ''}`];
     });
   };
-  let last: readonly string[] = ['nothing was looked at'];
+  let last: readonly string[] = ['not read yet'];
   await eventually(async () => {
     last = await unsettled();
     return last.length === 0;
   }).catch(() => undefined);
   expect(last).toEqual([]);
-  const told = rig
+  const alerts = rig
     .logged()
     .split('\n')
     .filter((line) => line.includes('the file differs from the announced one'));
-  const differing = told.map(
-    (line) => quirkOf.get(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(line)?.[0] ?? '')?.name,
-  );
+  const differing = alerts.map((line) => nameOf.get(line.match(UUID)?.[0] ?? ''));
   expect(new Set(differing)).toEqual(new Set(['export begins with a byte order mark']));
-  expect(tokens).toBeGreaterThanOrEqual(TOKEN_WORDS.length);
+  expect(tokens).toBeGreaterThanOrEqual(TOKEN_FORMS.length);
 });
 
 test('lists an invoice with refused deliveries and loads it by reconciliation', async () => {
@@ -499,7 +477,7 @@ test('lists an invoice with refused deliveries and loads it by reconciliation', 
   await eventually(async () => (await found())?.state === 'loaded');
   expect(await found()).toMatchObject({ shipments: 2, reasonCode: null });
 
-  // Again, of what is loaded already: the service is asked, and nobody is needed any more.
+  // Once it is loaded, another refused delivery is settled by the answer of the service.
   await worker.warehouse.markNeedsAttention({
     invoiceId,
     code: 'delivery-refused',
@@ -513,17 +491,17 @@ test('lists an invoice with refused deliveries and loads it by reconciliation', 
 test('loads files and reports missing voids of a service that refuses details', async () => {
   const { service } = rig;
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) service.play(route, null);
-  const lostAgain = async () => {
+  const loadLost = async () => {
     const { invoiceId } = await service.createInvoice({ rows: 2 });
     await rig.give(service.events.at(-1) ?? '', SOON);
     await service.finalize(invoiceId);
     await eventually(async () => (await worker.warehouse.invoice(invoiceId))?.state === 'loaded');
   };
-  service.play('details', answer(403, { 'content-type': 'application/json' }, '{"error":"no_scope"}'));
-  await lostAgain();
+  service.play('details', respond(403, { 'content-type': 'application/json' }, '{"error":"no_scope"}'));
+  await loadLost();
   expect(rig.logged()).toContain('alert raised: The details of invoices cannot be read');
   expect(rig.logged()).not.toContain('alert resolved: The details of invoices cannot be read');
   service.play('details', null);
-  await lostAgain();
+  await loadLost();
   expect(rig.logged()).toContain('alert resolved: The details of invoices cannot be read');
 });

@@ -11,7 +11,7 @@ import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { requestReconcile, requestSnapshot, requestVerify } from '../../workflows/client/writer-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { createRandom } from '../support/foreign-story.ts';
+import { createRandom } from '../support/random.ts';
 import { settled } from './books.ts';
 import { aRig, type Rig } from './rig.ts';
 
@@ -109,7 +109,7 @@ describe('worker', () => {
 
   // The short form of `npm run chaos -- events-in-any-order` and `dropped-events`.
   test('matches the books although events are repeated, shuffled, concurrent or missing', async () => {
-    const random = createRandom(1);
+    const random = createRandom(1).next;
     const voided: string[] = [];
     const neverSent = new Set<string>();
     await rig.forward();

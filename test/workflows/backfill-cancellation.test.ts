@@ -19,8 +19,8 @@ const ids = (count: number): string[] => Array.from({ length: count }, () => ran
 const workflowOf = ({ backfillId }: BackfillHandle, batch?: number) =>
   fixture.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
 
-/** Hands over the first of two batches and dies. */
-async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoiceIds'>) {
+/** Sends the first of two batches, then fails. */
+async function startHalf(request: Omit<BackfillRequest, 'partnerId' | 'invoiceIds'>) {
   let started = '';
   await expect(
     startBackfill(fixture.client, route, {
@@ -34,19 +34,19 @@ async function startAndDie(request: Omit<BackfillRequest, 'partnerId' | 'invoice
   return followBackfill(fixture.client, route, started);
 }
 
-describe.concurrent('a backfill whose sender is gone', () => {
+describe.concurrent('a backfill whose client is gone', () => {
   test('finishes its ids, then ends as incomplete', async () => {
-    const backfill = await startAndDie({ quietAfter: '1 s' });
+    const backfill = await startHalf({ quietAfter: '1 s' });
     const result = (await workflowOf(backfill).result()) as BackfillResult;
     expect(result).toMatchObject({ loaded: 2, cancelled: 0, isComplete: false });
     expect(await backfill.status()).toMatchObject({ total: 2, done: 2, isOver: true, isComplete: false });
-    const told: string[] = [];
-    for await (const { state } of backfill.results({ everyMs: 20 })) told.push(state);
-    expect(told).toEqual(['loaded', 'loaded']);
+    const states: string[] = [];
+    for await (const { state } of backfill.results({ everyMs: 20 })) states.push(state);
+    expect(states).toEqual(['loaded', 'loaded']);
   });
 
   test('ends at once when it is canceled', async () => {
-    const backfill = await startAndDie({});
+    const backfill = await startHalf({});
     await eventually(async () => (await backfill.status()).done === 2);
     await backfill.control('cancel');
     const result = (await workflowOf(backfill).result()) as BackfillResult;
@@ -69,11 +69,11 @@ describe.concurrent('a backfill that is cancelled', () => {
 
   test('accepts no further ids', async () => {
     let isCancelled = false;
-    const handedOver: number[] = [];
+    const sent: number[] = [];
     const request: BackfillRequest = {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(40), batchSize: 1, checkAfter: '500 ms' },
       onSent(count: number, backfillId: string) {
-        handedOver.push(count);
+        sent.push(count);
         if (!isCancelled) void followBackfill(fixture.client, route, backfillId).control('cancel');
         isCancelled = true;
       },
@@ -85,8 +85,8 @@ describe.concurrent('a backfill that is cancelled', () => {
     });
     expect(status).toMatchObject({ control: 'cancel', isComplete: false });
     expect(status.total).toBeLessThan(40);
-    // Those that came too late are not left behind either.
-    for (let batch = 1; batch <= handedOver.length; batch += 1) {
+    // Batches that were started after the cancellation end as well.
+    for (let batch = 1; batch <= sent.length; batch += 1) {
       await eventually(async () => {
         const { status } = await workflowOf(backfill, batch).describe();
         return status.name === 'COMPLETED';
@@ -101,9 +101,9 @@ describe.concurrent('a batch whose backfill was terminated', () => {
       ...{ partnerId: PARTNER_ID, invoiceIds: ids(3), batchSize: 1, checkAfter: '500 ms' },
     });
     await backfill.control('pause');
-    const unbegun = await workflowOf(backfill, 3).query('backfillBatchProgress');
+    const waiting = await workflowOf(backfill, 3).query('backfillBatchProgress');
     await workflowOf(backfill).terminate();
-    expect(unbegun).toMatchObject({ waiting: 1, control: 'pause' });
+    expect(waiting).toMatchObject({ waiting: 1, control: 'pause' });
     const { counts } = (await workflowOf(backfill, 3).result()) as BackfillBatchResult;
     expect(counts).toMatchObject({ cancelled: 1, loaded: 0 });
   });

@@ -1,4 +1,4 @@
-/** A void that only an event reported: out of every total at once, then the service is asked (ADR 19). */
+/** A void that only an event reported leaves every total at once; then the service confirms it (ADR 19). */
 
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
@@ -7,65 +7,53 @@ import type { InvoiceLedger } from '../../workflows/lifecycle.ts';
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute } from '../support/quick-route.ts';
 import { anEvent } from './invoice-builders.ts';
-import { aWorld, inTurn, unreachable } from './scripted-world.ts';
+import { aWorld, inTurn, unreachable, type World } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';
 
-const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
+const { play, settle, playUntilAttention } = openWorkflowFixture(anInvoiceRoute()).scenes;
 
-const says = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
+const details = (status: 'voided' | 'finalized' | null): LookUpInvoiceResult => ({
   ...{ outcome: 'found', status, header: {} },
 });
-const asked = (calls: readonly string[]) => calls.filter((name) => name === 'lookUpInvoice').length;
+const requestsOf = ({ calls }: World) => calls.filter((name) => name === 'lookUpInvoice').length;
 
 describe.concurrent('a void that only an event reported', () => {
   test('is confirmed with one request when the service agrees', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('voided') });
-    await play(world, async (underTest) => {
-      await underTest.send(anEvent('invoice_voided'));
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
+    const world = aWorld({ lookUpInvoice: async () => details('voided') });
+    expect(await settle(world, [anEvent('invoice_voided')])).toMatchObject({ state: 'voided' });
     expect(world.calls).toEqual([
-      'recordEvent',
-      'voidInvoice',
-      'fetchToken',
-      'lookUpInvoice',
-      'recordDetails',
+      ...['recordEvent', 'voidInvoice', 'fetchToken', 'lookUpInvoice', 'recordDetails'],
     ]);
-    expect(world.parked).toEqual([]);
+    expect(world.attentions).toEqual([]);
   });
 
   test('ends when the service agrees later', async () => {
-    const world = aWorld({ lookUpInvoice: inTurn(says('finalized'), says('finalized'), says('voided')) });
-    await play(world, async (underTest) => {
-      await underTest.send(anEvent('invoice_voided'));
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
-    expect(asked(world.calls)).toBe(3);
-    expect(world.parked).toEqual([]);
+    const answers = [details('finalized'), details('finalized'), details('voided')];
+    const world = aWorld({ lookUpInvoice: inTurn(...answers) });
+    expect(await settle(world, [anEvent('invoice_voided')])).toMatchObject({ state: 'voided' });
+    expect(requestsOf(world)).toBe(3);
+    expect(world.attentions).toEqual([]);
   });
 
   test('waits for a person when the service keeps denying it', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
-    await play(world, async (underTest) => {
-      await underTest.send(anEvent('invoice_voided'));
-      await underTest.until('needs_attention');
-    });
-    expect(asked(world.calls)).toBe(3);
-    expect(world.parked).toMatchObject([{ code: 'void-contradicted' }]);
+    const world = aWorld({ lookUpInvoice: async () => details('finalized') });
+    await playUntilAttention(world, [anEvent('invoice_voided')]);
+    expect(requestsOf(world)).toBe(3);
+    expect(world.attentions).toMatchObject([{ code: 'void-contradicted' }]);
   });
 
   test('is confirmed after its workflow was lost', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('voided') });
+    const world = aWorld({ lookUpInvoice: async () => details('voided') });
     await play(world, async (underTest) => {
       world.ledger.set(underTest.invoiceId, { state: 'voided', loadedSha256: null });
       await underTest.watch();
       expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
-    expect(asked(world.calls)).toBe(1);
+    expect(requestsOf(world)).toBe(1);
   });
 
   test('is loaded after a person restores it, and stays so', async () => {
-    const world = aWorld({ lookUpInvoice: async () => says('finalized') });
+    const world = aWorld({ lookUpInvoice: async () => details('finalized') });
     const voided = anEvent('invoice_voided');
     const restored: InvoiceLedger = {
       ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
@@ -75,11 +63,10 @@ describe.concurrent('a void that only an event reported', () => {
     await play(world, async (underTest) => {
       await underTest.send(voided, anEvent('invoice_finalized'));
       await underTest.until('needs_attention');
-      const { invoiceId } = underTest;
-      world.ledger.set(invoiceId, { state: 'finalized', loadedSha256: null });
+      world.ledger.set(underTest.invoiceId, { state: 'finalized', loadedSha256: null });
       world.activities.recordEvent = async () => ({
         ...restored,
-        ...{ verdict: 'duplicate', state: 'loaded', loadedSha256: 'a'.repeat(64) },
+        ...{ state: 'loaded', loadedSha256: 'a'.repeat(64) },
       });
       await underTest.lookUp();
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
@@ -97,18 +84,15 @@ describe.concurrent('a void that only an event reported', () => {
         throw ApplicationFailure.create({ type: 'forbidden', message: 'details answered 403.' });
       },
     ],
-    ['no status is named', async () => says(null)],
-  ])('stands with a note when %s', async (_why, lookUpInvoice) => {
+    ['the details have no status', async () => details(null)],
+  ])('stays, with a failure on the invoice, when %s', async (_why, lookUpInvoice) => {
     const world = aWorld({ lookUpInvoice });
-    await play(world, async (underTest) => {
-      await underTest.send(anEvent('invoice_voided'));
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
-    expect(world.noted).toEqual(['void-unconfirmed']);
+    expect(await settle(world, [anEvent('invoice_voided')])).toMatchObject({ state: 'voided' });
+    expect(world.failures).toEqual(['void-unconfirmed']);
   });
 });
 
-describe.concurrent('what keeps failing', () => {
+describe.concurrent('a continuing failure', () => {
   test('is stored on the invoice once', async () => {
     const away = { downloadCsv: unreachable, regenerateUrl: unreachable, exportCsv: unreachable };
     const world = aWorld({ ...away, fetchToken: unreachable });
@@ -120,7 +104,7 @@ describe.concurrent('what keeps failing', () => {
       },
       { attentionAfter: '1 h' },
     );
-    expect(world.noted).toEqual(['unreachable']);
+    expect(world.failures).toEqual(['unreachable']);
   });
 
   test('is reported after three failed requests, and the run ends', async () => {
@@ -131,7 +115,7 @@ describe.concurrent('what keeps failing', () => {
       await underTest.lookUp();
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
-    expect(asked(world.calls)).toBe(9);
-    expect(world.noted).toEqual(['recheck-unanswered']);
+    expect(requestsOf(world)).toBe(9);
+    expect(world.failures).toEqual(['recheck-unanswered']);
   });
 });

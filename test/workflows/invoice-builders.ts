@@ -1,4 +1,4 @@
-/** Builds events so that only the values that matter to a test stand in it. */
+/** Builds events from the values that matter to a test. */
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -30,7 +30,7 @@ export function aHeader(overrides: Partial<InvoiceHeader> = {}): InvoiceHeader {
   };
 }
 
-/** A file that lives for a day, under a hash of its own. */
+/** A file with a URL for a day and a hash of its own. */
 export function aLocation(overrides: Partial<ExportLocation> = {}): ExportLocation {
   return {
     presignedUrl: `https://storage.example/${randomUUID()}.csv?signature=secret-of-the-url`,

@@ -1,4 +1,4 @@
-/** Plays an invoice's life in a scripted world, on whatever server and queues; tests and recordings share it. */
+/** Plays the life of an invoice in a scripted world, on any server and queues; tests and recordings share it. */
 
 import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { type InvoiceEvent, invoiceWorkflowId } from '../../lib/wire/names.ts';
@@ -20,7 +20,7 @@ export interface InvoiceUnderTest {
   readonly invoiceId: string;
   readonly world: World;
   send(...events: readonly InvoiceEvent[]): Promise<void>;
-  /** Until its run has taken the event in, which that of a draft does not by itself. */
+  /** Sends an event and waits until the run has processed it, which delays the event of a draft by itself. */
   begin(event: InvoiceEvent): Promise<void>;
   retry(): Promise<void>;
   lookUp(): Promise<void>;
@@ -35,7 +35,7 @@ export function aFinalizedWorld(): World {
   return aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }) });
 }
 
-/** The run of a draft begins when it is overdue or something else is said; until then nothing of it can be asked. */
+/** The run of a draft begins when it is overdue or receives another signal; until then no query is possible. */
 function notBegun(error: unknown): InvoiceStatus {
   const isScheduled = !(error instanceof ServiceError && /not scheduled yet/.test(`${error.cause}`));
   if (isScheduled) throw error;
@@ -60,9 +60,9 @@ export function createScenes() {
   const worlds = new Map<string, World>();
   let fixture: { readonly client: Client; readonly route: InvoiceRoute } | undefined;
 
-  /** Plays one invoice in its world; what is still open afterwards is ended. @returns the workflow's id */
+  /** Plays one invoice in its world, and ends its run if that is still open. @returns the workflow's id */
   async function play(world: World, scene: Scene, pace: Partial<Pace> = {}): Promise<string> {
-    if (fixture === undefined) throw new Error('The scenes is not open.');
+    if (fixture === undefined) throw new Error('The scenes are not open.');
     const { client } = fixture;
     const invoiceId = crypto.randomUUID();
     worlds.set(invoiceId, world);
@@ -78,7 +78,7 @@ export function createScenes() {
         }
       },
       async begin(event) {
-        // The second time it is said is something else to the server.
+        // The repeated signal starts the delayed run.
         await underTest.send(event, event);
         await eventually(async () => (await status()).seen === 1);
       },
@@ -98,6 +98,32 @@ export function createScenes() {
     }
   }
 
+  /** Sends the events. @returns the result of the run */
+  async function settle(
+    world: World,
+    events: readonly InvoiceEvent[],
+    pace: Partial<Pace> = {},
+  ): Promise<InvoiceResult | undefined> {
+    let result: InvoiceResult | undefined;
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.send(...events);
+        result = await underTest.result();
+      },
+      pace,
+    );
+    return result;
+  }
+
+  /** Sends the events and waits until the invoice needs attention. */
+  async function playUntilAttention(world: World, events: readonly InvoiceEvent[]): Promise<void> {
+    await play(world, async (underTest) => {
+      await underTest.send(...events);
+      await underTest.until('needs_attention');
+    });
+  }
+
   /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
   const worldOf = (invoiceId: string): World => {
     const world = worlds.get(invoiceId) ?? aFinalizedWorld();
@@ -106,7 +132,7 @@ export function createScenes() {
   };
   const activities = activitiesOf(worldOf);
   return {
-    play,
+    ...{ play, settle, playUntilAttention },
     worlds,
     billing: { ...activities, ...backfillActivitiesOf(worldOf) },
     warehouse: { ...activities, ...quietWarehouse, ...ledgerStatusesOf(worldOf) },

@@ -1,4 +1,4 @@
-/** The invoice workflow on a real server: every order of events, every way in which a file refuses to come. */
+/** The invoice workflow on a real server: every order of events, and every failure of a file. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -12,15 +12,25 @@ import { openWorkflowFixture } from './workflow-fixture.ts';
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 
-const { play } = openWorkflowFixture(anInvoiceRoute()).scenes;
+const { play, settle, playUntilAttention } = openWorkflowFixture(anInvoiceRoute()).scenes;
 
 const created = () => anEvent('invoice_created');
 const finalized = (location = aLocation()) => anEvent('invoice_finalized', { location });
 const voided = () => anEvent('invoice_voided');
 const expired = () => aLocation({ presignedUrlExpiresAt: '2026-01-01T00:00:00Z' });
 
-describe.concurrent('invoice', () => {
-  test('waits after created and loads once finalized', async () => {
+const SLOW_DRAFT = { overdueAfter: ['1 h'] } as const;
+const QUICK_REPAIR = { repairAfter: ['50 ms', '80 ms'] } as const;
+const rejectedThenLoaded = () =>
+  inTurn<LoadInvoiceResult>(
+    { outcome: 'rejected', reason: 'line 17, column Billing Cost' },
+    { outcome: 'loaded', shipments: 2 },
+  );
+const withoutTokens = ({ calls }: World) => calls.filter((name) => name !== 'fetchToken');
+const countOf = ({ calls }: World, activity: string) => calls.filter((name) => name === activity).length;
+
+describe.concurrent('the events of an invoice', () => {
+  test('are waited for after created, and the file is loaded once finalized', async () => {
     const world = aWorld();
     const event = finalized();
     await play(
@@ -31,12 +41,12 @@ describe.concurrent('invoice', () => {
         await underTest.send(event);
         expect(await underTest.result()).toEqual({ state: 'loaded', sha256: event.export?.fileHashSha256 });
       },
-      { overdueAfter: ['1 h'] },
+      SLOW_DRAFT,
     );
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
-  test('uses two tasks, one activity, one marker and one update when the download also loads', async () => {
+  test('cost two tasks, one activity, one marker and one update when the download also loads', async () => {
     const world = aWorld({
       downloadCsv: async ({ location: { fileHashSha256: sha256, fileSizeBytes: sizeBytes } }) => ({
         ...{ outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 },
@@ -53,7 +63,7 @@ describe.concurrent('invoice', () => {
         expect(await underTest.result()).toMatchObject({ state: 'loaded' });
         history = await underTest.handle().fetchHistory();
       },
-      { overdueAfter: ['1 h'] },
+      SLOW_DRAFT,
     );
     const events = history.events ?? [];
     expect({
@@ -66,27 +76,18 @@ describe.concurrent('invoice', () => {
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv']);
   });
 
-  test('waits for an event that the ledger has already, because it brings the URL', async () => {
+  test('are waited for when only the ledger has them, because they bring the URL', async () => {
     const world = aWorld({
       recordEvent: async () => ({
         ...{ state: 'finalized', loadedSha256: null, voidBasis: null },
         ...{ isRestored: false, failureCode: null },
       }),
     });
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(created());
-        await underTest.until('draft');
-        await underTest.send(finalized());
-        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-      },
-      { overdueAfter: ['1 h'] },
-    );
+    expect(await settle(world, [created(), finalized()], SLOW_DRAFT)).toMatchObject({ state: 'loaded' });
     expect(world.calls).toEqual(['recordEvent', 'downloadCsv', 'loadInvoice']);
   });
 
-  test('loads one file once for every order and repetition of events', async () => {
+  test('load one file once in every order and repetition', async () => {
     const world = aWorld();
     const [one, two] = [created(), finalized()];
     await play(world, async (underTest) => {
@@ -98,7 +99,7 @@ describe.concurrent('invoice', () => {
     expect(world.loads.length).toBe(1);
   });
 
-  test('voids a loaded invoice in a short new run', async () => {
+  test('void a loaded invoice in a short new run', async () => {
     const world = aWorld();
     await play(world, async (underTest) => {
       await underTest.send(finalized());
@@ -107,19 +108,16 @@ describe.concurrent('invoice', () => {
       expect(await underTest.result()).toMatchObject({ state: 'voided' });
       expect(underTest.world.ledger.get(underTest.invoiceId)?.state).toBe('voided');
     });
-    expect(world.calls.filter((name) => name === 'voidInvoice')).toHaveLength(1);
+    expect(countOf(world, 'voidInvoice')).toBe(1);
   });
 
-  test('loads nothing when finalized comes after voided', async () => {
+  test('load nothing when finalized comes after voided', async () => {
     const world = aWorld();
-    await play(world, async (underTest) => {
-      await underTest.send(voided(), finalized(), created());
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
+    expect(await settle(world, [voided(), finalized(), created()])).toMatchObject({ state: 'voided' });
     expect(world.loads).toEqual([]);
   });
 
-  test('stops a running download when the invoice is voided, and voids after it has stopped', async () => {
+  test('stop a running download by a void, which is applied after it has stopped', async () => {
     const world = aWorld({ downloadCsv: untilCancelled });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
@@ -134,7 +132,7 @@ describe.concurrent('invoice', () => {
     ]);
   });
 
-  test('lets a load in progress end before it voids', async () => {
+  test('let a load in progress end before the void', async () => {
     const order: string[] = [];
     const world = aWorld({
       loadInvoice: async () => {
@@ -157,83 +155,169 @@ describe.concurrent('invoice', () => {
     expect(order).toEqual(['load begins', 'load ends', 'void']);
   });
 
-  test('regenerates the URL once it has expired', async () => {
+  test('load the newer file when another is announced during the load', async () => {
+    const newer = anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' });
     const world = aWorld();
+    const { loadInvoice } = world.activities;
+    const released = Promise.withResolvers<void>();
+    world.activities.loadInvoice = async (request) => {
+      if (world.loads.length === 0) await released.promise;
+      return loadInvoice(request);
+    };
     await play(world, async (underTest) => {
-      await underTest.send(finalized(expired()));
+      await underTest.send(finalized());
+      await eventually(() => world.calls.includes('downloadCsv'));
+      await underTest.send(newer);
+      await eventually(async () => (await underTest.status()).seen === 2);
+      released.resolve();
+      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
+    });
+    expect(world.loads).toHaveLength(2);
+  });
+
+  test('make the run query the service when their type is unknown', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.begin(created());
+        const { invoiceId } = underTest;
+        const unknown = { ...created(), eventType: 'invoice_reversed', invoice: { invoiceId } };
+        await underTest.handle().signal('invoiceEvent', unknown);
+        expect(await underTest.result()).toMatchObject({ state: 'voided' });
+      },
+      SLOW_DRAFT,
+    );
+  });
+
+  test('are dropped when they are none of the invoice', async () => {
+    const world = aWorld();
+    const unknownType = { eventId: 'x', eventType: 'invoice_exploded' };
+    await play(world, async (underTest) => {
+      await underTest.begin(created());
+      for (const signal of [null, 7, 'text', {}, { eventId: 1 }, unknownType])
+        await underTest.handle().signal('invoiceEvent', signal);
+      await underTest.send(finalized());
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
+  });
+});
+
+describe.concurrent('the file of an invoice', () => {
+  test('is fetched by a regenerated URL once the URL of the event has expired', async () => {
+    const world = aWorld();
+    expect(await settle(world, [finalized(expired())])).toMatchObject({ state: 'loaded' });
     expect(world.calls).toEqual(['recordEvent', 'fetchToken', 'regenerateUrl', 'downloadCsv', 'loadInvoice']);
     expect(world.loads[0]?.source).toBe('regenerate');
   });
 
-  test('regenerates a refused URL at most three times, then exports the file', async () => {
+  test('is exported after three refused URLs', async () => {
     const world = aWorld({
       downloadCsv: async () => ({ outcome: 'url-refused', message: 'Storage answered 403.' }),
     });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
-    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+    expect(await settle(world, [finalized()])).toMatchObject({ state: 'loaded' });
+    expect(withoutTokens(world)).toEqual([
       ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'regenerateUrl', 'downloadCsv'],
       ...['exportCsv', 'loadInvoice'],
     ]);
   });
 
-  const storageFails = (type: string) => async () => {
-    throw ApplicationFailure.create({ type, message: 'What storage said.', nonRetryable: true });
+  const fails = (type: string) => async () => {
+    throw ApplicationFailure.create({ type, message: 'It failed.', nonRetryable: true });
   };
   test.each<[string, Parameters<typeof aWorld>[0], typeof expired]>([
-    ['regenerate answers something else', { regenerateUrl: storageFails('unexpected-answer') }, expired],
-    ['regenerate redirects', { regenerateUrl: storageFails('redirect') }, expired],
+    ['regenerate has an unexpected answer', { regenerateUrl: fails('unexpected-answer') }, expired],
+    ['regenerate redirects', { regenerateUrl: fails('redirect') }, expired],
     [
       'regenerate is forbidden',
       { regenerateUrl: async () => ({ outcome: 'forbidden', message: 'no' }) },
       expired,
     ],
-    ['storage redirects', { downloadCsv: storageFails('redirect') }, aLocation],
-    ['storage sends a page', { downloadCsv: storageFails('not-csv') }, aLocation],
-    ['storage leads inside', { downloadCsv: storageFails('address-refused') }, aLocation],
-  ])('exports the file when %s', async (_, answers, location) => {
+    ['storage redirects', { downloadCsv: fails('redirect') }, aLocation],
+    ['storage sends a page', { downloadCsv: fails('not-csv') }, aLocation],
+    ['storage has a private address', { downloadCsv: fails('address-refused') }, aLocation],
+  ])('is exported when %s', async (_, answers, location) => {
     const world = aWorld(answers);
-    await play(world, async (underTest) => {
-      await underTest.send(finalized(location()));
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
+    expect(await settle(world, [finalized(location())])).toMatchObject({ state: 'loaded' });
     expect(world.loads).toMatchObject([{ source: 'export', announcedSha256: null }]);
   });
 
-  test('exports the file when storage stays unreachable, after retries', async () => {
+  test('is exported when storage stays unreachable, after retries', async () => {
     const world = aWorld({ downloadCsv: unreachable });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
+    expect(await settle(world, [finalized()])).toMatchObject({ state: 'loaded' });
     const downloads = world.calls.slice(0, world.calls.indexOf('exportCsv'));
     expect(downloads.filter((name) => name === 'downloadCsv').length).toBeGreaterThan(
       QUICK_PACE.retryAttempts ?? 0,
     );
   });
 
-  test('regenerates an impossible announcement once, exports, then needs attention', async () => {
+  test('is downloaded again, regenerated, downloaded again and exported when its bytes differ (spec 6, rule 8)', async () => {
+    const world = aWorld({ downloadCsv: async () => ({ outcome: 'mismatch', message: 'aa, announced bb' }) });
+    expect(await settle(world, [finalized()])).toEqual({ state: 'loaded', sha256: 'e'.repeat(64) });
+    expect(world.calls).toEqual([
+      ...['recordEvent', 'downloadCsv', 'downloadCsv', 'fetchToken', 'regenerateUrl', 'downloadCsv'],
+      ...['exportCsv', 'loadInvoice'],
+    ]);
+    expect(world.loads[0]).toMatchObject({ source: 'export', announcedSha256: null });
+  });
+
+  test('needs attention, with both hashes, when the announced bytes cannot be fetched', async () => {
+    const world = aWorld({
+      downloadCsv: async () => ({ outcome: 'mismatch', message: 'The SHA-256 is aa, announced was bb.' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
+    });
+    await playUntilAttention(world, [finalized()]);
+    expect(world.attentions).toMatchObject([
+      { code: 'hash-mismatch', reason: expect.stringContaining('The SHA-256 is aa, announced was bb.') },
+    ]);
+  });
+
+  test('needs attention when its announcement is impossible, after one other URL and an export', async () => {
     const world = aWorld({
       downloadCsv: async () => ({ outcome: 'impossible-announcement', message: 'A size of 10000000000000.' }),
       exportCsv: async () => ({ outcome: 'not-found' }),
     });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      await underTest.until('needs_attention');
-    });
-    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+    await playUntilAttention(world, [finalized()]);
+    expect(withoutTokens(world)).toEqual([
       ...['recordEvent', 'downloadCsv', 'regenerateUrl', 'downloadCsv', 'exportCsv', 'markNeedsAttention'],
     ]);
-    expect(world.parked).toMatchObject([
+    expect(world.attentions).toMatchObject([
       { code: 'impossible-announcement', reason: expect.stringContaining('10000000000000') },
     ]);
   });
 
-  test('requests a rejected file again and loads it once it is repaired', async () => {
+  test('needs attention at once when regenerate is forbidden and there is nothing to export', async () => {
+    const world = aWorld({
+      regenerateUrl: async () => ({ outcome: 'forbidden', message: 'The scope is missing.' }),
+      exportCsv: async () => ({ outcome: 'not-found' }),
+    });
+    await playUntilAttention(world, [finalized(expired())]);
+    expect(world.attentions.map(({ code }) => code)).toEqual(['forbidden']);
+  });
+
+  test('is waited for while the service is unreachable, with the failure on the invoice', async () => {
+    let isAway = true;
+    const world = aWorld({
+      downloadCsv: async ({ location }) =>
+        isAway ? unreachable() : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
+      // An export would load it in the second series.
+      exportCsv: unreachable,
+    });
+    await play(
+      world,
+      async (underTest) => {
+        await underTest.send(finalized());
+        await eventually(() => world.failures.includes('unreachable'));
+        isAway = false;
+        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      },
+      { attentionAfter: '1 h' },
+    );
+  });
+});
+
+describe.concurrent('a rejected file', () => {
+  test('is requested again, and loaded once it is repaired', async () => {
     const [refused, repaired] = [aLocation(), aLocation({ fileHashSha256: 'd'.repeat(64) })];
     const world = aWorld({
       regenerateUrl: inTurn<RegenerateUrlResult>(
@@ -241,37 +325,22 @@ describe.concurrent('invoice', () => {
         { outcome: 'location', location: refused },
         { outcome: 'location', location: repaired },
       ),
-      loadInvoice: inTurn<LoadInvoiceResult>(
-        { outcome: 'rejected', reason: 'line 17' },
-        { outcome: 'loaded', shipments: 2 },
-      ),
+      loadInvoice: rejectedThenLoaded(),
     });
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(finalized(refused));
-        expect(await underTest.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
-      },
-      { repairAfter: ['50 ms', '80 ms'] },
-    );
-    expect(world.parked.map(({ code }) => code)).toEqual(['csv-rejected']);
-    // Each time that the hash was the same, one call was all.
-    expect(world.calls.filter((name) => name !== 'fetchToken')).toEqual([
+    const result = await settle(world, [finalized(refused)], QUICK_REPAIR);
+    expect(result).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
+    expect(world.attentions.map(({ code }) => code)).toEqual(['csv-rejected']);
+    // While the hash is the same, each check is one call.
+    expect(withoutTokens(world)).toEqual([
       ...['recordEvent', 'downloadCsv', 'loadInvoice', 'markNeedsAttention'],
-      ...[
-        'regenerateUrl',
-        'regenerateUrl',
-        'regenerateUrl',
-        'clearNeedsAttention',
-        'downloadCsv',
-        'loadInvoice',
-      ],
+      ...['regenerateUrl', 'regenerateUrl', 'regenerateUrl'],
+      ...['clearNeedsAttention', 'downloadCsv', 'loadInvoice'],
     ]);
   });
 
-  test('requests another export than the refused one, where only export-csv exists', async () => {
+  test('is compared by its tag where only exports exist', async () => {
     const tag = { etag: '"v1"', lastModified: null };
-    const asked: unknown[] = [];
+    const tags: unknown[] = [];
     const answer = inTurn<ExportCsvResult>(
       { outcome: 'fetched', sha256: 'c'.repeat(64), sizeBytes: 9, tag },
       { outcome: 'not-modified' },
@@ -281,216 +350,84 @@ describe.concurrent('invoice', () => {
       downloadCsv: async () => ({ outcome: 'url-refused', message: '403' }),
       regenerateUrl: async () => ({ outcome: 'not-exported' }),
       async exportCsv(request) {
-        asked.push(request.unless);
+        tags.push(request.unless);
         return answer();
       },
-      loadInvoice: inTurn<LoadInvoiceResult>(
-        { outcome: 'rejected', reason: 'line 17' },
-        { outcome: 'loaded', shipments: 2 },
-      ),
+      loadInvoice: rejectedThenLoaded(),
     });
-    await play(
-      world,
-      async (stage) => {
-        await stage.send(finalized());
-        expect(await stage.result()).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
-      },
-      { repairAfter: ['50 ms', '80 ms'] },
-    );
-    expect(asked.slice(0, 3)).toEqual([undefined, tag, tag]);
+    const result = await settle(world, [finalized()], QUICK_REPAIR);
+    expect(result).toMatchObject({ state: 'loaded', sha256: 'd'.repeat(64) });
+    expect(tags.slice(0, 3)).toEqual([undefined, tag, tag]);
   });
 
-  test('downloads wrong bytes again, regenerates, downloads again, then exports (spec 6, rule 8)', async () => {
-    const world = aWorld({ downloadCsv: async () => ({ outcome: 'mismatch', message: 'aa, announced bb' }) });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: 'e'.repeat(64) });
-    });
-    expect(world.calls).toEqual([
-      ...['recordEvent', 'downloadCsv', 'downloadCsv', 'fetchToken', 'regenerateUrl', 'downloadCsv'],
-      ...['exportCsv', 'loadInvoice'],
-    ]);
-    expect(world.loads[0]).toMatchObject({ source: 'export', announcedSha256: null });
-  });
-
-  test('needs attention, with both hashes, when nothing brings the announced bytes', async () => {
-    const world = aWorld({
-      downloadCsv: async () => ({ outcome: 'mismatch', message: 'The SHA-256 is aa, announced was bb.' }),
-      exportCsv: async () => ({ outcome: 'not-found' }),
-    });
+  test('stays until a person retries', async () => {
+    const world = aWorld({ loadInvoice: rejectedThenLoaded() });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
       await underTest.until('needs_attention');
-      expect((await underTest.status()).attention).toMatchObject({ code: 'hash-mismatch' });
-    });
-    expect(world.parked[0]?.reason).toContain('The SHA-256 is aa, announced was bb.');
-  });
-
-  test('finds a finalized event that was not delivered', async () => {
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.send(created());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-    });
-    expect(world.calls).toContain('recordDetails');
-  });
-
-  test('finds a void lost after loading when it is looked up', async () => {
-    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-      await underTest.lookUp();
-      expect(await underTest.result()).toMatchObject({ state: 'voided' });
-    });
-  });
-
-  test('takes a 404 for not yet while only created is known, and asks again', async () => {
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'not-found' }),
-      regenerateUrl: async () => ({ outcome: 'not-exported' }),
-    });
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(created());
-        await eventually(() => world.calls.filter((name) => name === 'lookUpInvoice').length >= 3);
-        expect((await underTest.status()).state).toBe('draft');
-      },
-      { overdueAfter: ['30 ms'] },
-    );
-  });
-
-  test('ends as unknown when the service does not know the id', async () => {
-    const world = aWorld({
-      lookUpInvoice: async () => ({ outcome: 'not-found' }),
-      regenerateUrl: async () => ({ outcome: 'not-exported' }),
-    });
-    await play(world, async (underTest) => {
-      await underTest.lookUp();
-      expect(await underTest.result()).toEqual({ state: 'unknown', sha256: null });
-    });
-  });
-
-  test('keeps a rejected file until a person retries', async () => {
-    const rejected = { outcome: 'rejected', reason: 'line 17, column Billing Cost' } as const;
-    const loaded = { outcome: 'loaded', shipments: 2 } as const;
-    const world = aWorld({
-      loadInvoice: inTurn<Awaited<ReturnType<World['activities']['loadInvoice']>>>(rejected, loaded),
-    });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      await underTest.until('needs_attention');
-      expect((await underTest.status()).attention).toEqual({ code: 'csv-rejected', reason: rejected.reason });
+      const reason = 'line 17, column Billing Cost';
+      expect((await underTest.status()).attention).toEqual({ code: 'csv-rejected', reason });
       await underTest.retry();
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
     expect(world.calls).toContain('clearNeedsAttention');
   });
 
-  test('retries a rejected file for a new announcement, and voids it for a void', async () => {
+  test('is retried for a new announcement, and voided by a void', async () => {
     const world = aWorld({ loadInvoice: async () => ({ outcome: 'rejected', reason: 'line 2' }) });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
       await underTest.until('needs_attention');
       await underTest.send(finalized());
-      await eventually(() => world.parked.length === 2);
+      await eventually(() => world.attentions.length === 2);
       await underTest.send(voided());
       expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
   });
+});
 
-  test('needs attention at once when the client may not regenerate, and there is nothing to export', async () => {
+describe.concurrent('a query to the service', () => {
+  const unknown = (): World =>
+    aWorld({
+      lookUpInvoice: async () => ({ outcome: 'not-found' }),
+      regenerateUrl: async () => ({ outcome: 'not-exported' }),
+    });
+
+  test('finds a finalized event that was not delivered', async () => {
     const world = aWorld({
-      regenerateUrl: async () => ({ outcome: 'forbidden', message: 'The scope is missing.' }),
-      exportCsv: async () => ({ outcome: 'not-found' }),
+      lookUpInvoice: async () => ({ outcome: 'found', status: 'finalized', header: {} }),
     });
-    await play(world, async (underTest) => {
-      await underTest.send(finalized(expired()));
-      await underTest.until('needs_attention');
-    });
-    expect(world.parked.map(({ code }) => code)).toEqual(['forbidden']);
+    expect(await settle(world, [created()])).toMatchObject({ state: 'loaded' });
+    expect(world.calls).toContain('recordDetails');
   });
 
-  test('waits for an unreachable service and reports the failure', async () => {
-    let isAway = true;
-    const world = aWorld({
-      downloadCsv: async ({ location }) =>
-        isAway ? unreachable() : { outcome: 'fetched', sha256: location.fileHashSha256, sizeBytes: 1 },
-      // Both ways to the file are away, or the second series would load it before its failure is read.
-      exportCsv: unreachable,
+  test('finds a void that was lost after the load', async () => {
+    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
+    await play(world, async (underTest) => {
+      await underTest.send(finalized());
+      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+      await underTest.lookUp();
+      expect(await underTest.result()).toMatchObject({ state: 'voided' });
     });
+  });
+
+  test('is repeated after 404 while only created is known', async () => {
+    const world = unknown();
     await play(
       world,
       async (underTest) => {
-        await underTest.send(finalized());
-        await eventually(() => world.noted.includes('unreachable'));
-        isAway = false;
-        expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+        await underTest.send(created());
+        await eventually(() => countOf(world, 'lookUpInvoice') >= 3);
+        expect((await underTest.status()).state).toBe('draft');
       },
-      { attentionAfter: '1 h' },
+      { overdueAfter: ['30 ms'] },
     );
   });
 
-  test('loads the newer file when another is announced during the load', async () => {
-    const newer = anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' });
-    const world = aWorld();
-    const { loadInvoice } = world.activities;
-    let release: () => void = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    world.activities.loadInvoice = async (request) => {
-      if (world.loads.length === 0) await released;
-      return loadInvoice(request);
-    };
-    await play(world, async (underTest) => {
-      await underTest.send(finalized());
-      await eventually(() => world.calls.includes('downloadCsv'));
-      await underTest.send(newer);
-      await eventually(async () => (await underTest.status()).seen === 2);
-      release();
-      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
-    });
-    expect(world.loads).toHaveLength(2);
-  });
-
-  test('queries the service about an event type that the workflow does not know', async () => {
-    const world = aWorld({ lookUpInvoice: async () => ({ outcome: 'found', status: 'voided', header: {} }) });
-    await play(
-      world,
-      async (stage) => {
-        await stage.begin(created());
-        const unknown = {
-          ...created(),
-          eventType: 'invoice_reversed',
-          invoice: { invoiceId: stage.invoiceId },
-        };
-        await stage.handle().signal('invoiceEvent', unknown);
-        expect(await stage.result()).toMatchObject({ state: 'voided' });
-      },
-      { overdueAfter: ['1 h'] },
-    );
-  });
-
-  test('drops a signal that is not an event of the invoice', async () => {
-    const world = aWorld();
-    await play(world, async (underTest) => {
-      await underTest.begin(created());
-      for (const junk of [
-        null,
-        7,
-        'text',
-        {},
-        { eventId: 1 },
-        { eventId: 'x', eventType: 'invoice_exploded' },
-      ]) {
-        await underTest.handle().signal('invoiceEvent', junk);
-      }
-      await underTest.send(finalized());
-      expect(await underTest.result()).toMatchObject({ state: 'loaded' });
+  test('ends a run as unknown when the service does not know the id', async () => {
+    await play(unknown(), async (underTest) => {
+      await underTest.lookUp();
+      expect(await underTest.result()).toEqual({ state: 'unknown', sha256: null });
     });
   });
 });

@@ -1,4 +1,4 @@
-/** The lifecycle is a lattice: whatever order and however often events arrive, the end is the same. */
+/** The lifecycle is a lattice: every order and repetition of events ends in the same state. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ function outcome(knowledge: Knowledge) {
   return { rank, announcement, loadedSha256, seen: [...knowledge.seen].sort(), state: stateOf(knowledge) };
 }
 
-/** Acts as the workflow does, after every event: load what is to be loaded, void what is to be voided. */
+/** Performs the next step after every event, as the workflow does. */
 function processAll(events: readonly InvoiceEvent[]): Knowledge {
   let knowledge = NOTHING_KNOWN;
   for (const event of events) {
@@ -56,7 +56,7 @@ const anyEvent = fc
     }),
   );
 
-/** The same events twice: once as they come, once shuffled and with repeats. */
+/** The same events twice: in order, and shuffled with repeats. */
 const eventsInAnyOrder = fc
   .uniqueArray(anyEvent, { minLength: 1, maxLength: 6, selector: (event) => event.eventId })
   .chain((events) =>
@@ -146,7 +146,7 @@ describe('lifecycle', () => {
     expect(nextStep(applyEvent(loaded, other))).toBe('load');
   });
 
-  test('is settled by a file of another hash once that was decided', () => {
+  test('is settled by an exported file of another hash', () => {
     const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
     const announcedSha256 = event.export?.fileHashSha256 ?? '';
     const completed = completeLoad(applyEvent(NOTHING_KNOWN, event), {
@@ -172,7 +172,7 @@ describe('lifecycle', () => {
     expect(applyStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
   });
 
-  test('asks the service about a void that only an event reports', () => {
+  test('confirms a void that only an event reports', () => {
     const reported = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
     expect(nextStep(reported)).toBe('void');
     expect(nextStep(completeVoid(reported))).toBe('confirm');

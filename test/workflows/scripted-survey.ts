@@ -38,7 +38,7 @@ export function ledgerStatusesOf(worldOf: WorldOf) {
   };
 }
 
-/** A world throws as activities do; whoever asks the service itself gets its own errors. */
+/** A world throws the failures of activities; a survey receives the errors of the service. */
 function asOfBilling(error: unknown): never {
   const type = error instanceof Error && 'type' in error ? error.type : null;
   if (type === 'unreachable') throw unreachable('service.test', null, error);

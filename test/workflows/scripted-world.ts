@@ -1,6 +1,6 @@
 /**
- * A billing service and a ledger that answer by script: for what no real one can be asked to do on time (a download
- * that hangs until a void, a hash that stays wrong). The whole chain with real parts is tested in test/worker.
+ * A scripted billing service and ledger, for behavior that a real one cannot show on time (a download that hangs until a
+ * void, a hash that stays wrong). The whole chain with real parts is tested in test/worker.
  */
 
 import { activityInfo, Context } from '@temporalio/activity';
@@ -14,12 +14,12 @@ export type World = ReturnType<typeof aWorld>;
 
 type Answers = Partial<InvoiceActivities>;
 
-/** Every activity does the plain right thing unless `answers` says otherwise; `calls` lists their names in order. */
+/** Every activity succeeds unless `answers` replaces it; `calls` lists their names in order. */
 export function aWorld(answers: Answers = {}) {
   const calls: string[] = [];
   const ledger = new Map<string, { state: InvoiceState; loadedSha256: string | null }>();
-  const parked: { code: string; reason: string }[] = [];
-  const noted: (string | null)[] = [];
+  const attentions: { code: string; reason: string }[] = [];
+  const failures: (string | null)[] = [];
   const loads: Parameters<InvoiceActivities['loadInvoice']>[0][] = [];
 
   const read = (invoiceId: string): InvoiceLedger => {
@@ -69,11 +69,11 @@ export function aWorld(answers: Answers = {}) {
       return { hadRows };
     },
     markNeedsAttention: async ({ invoiceId, code, reason }) => {
-      parked.push({ code, reason });
+      attentions.push({ code, reason });
       write(invoiceId, { state: 'needs_attention' });
     },
     recordFailure: async ({ failure }) => {
-      noted.push(failure?.code ?? null);
+      failures.push(failure?.code ?? null);
     },
     clearNeedsAttention: async ({ invoiceId }) => write(invoiceId, { state: 'finalized' }),
   };
@@ -88,7 +88,7 @@ export function aWorld(answers: Answers = {}) {
     ]),
   ) as unknown as InvoiceActivities;
 
-  return { activities, calls, ledger, parked, noted, loads };
+  return { activities, calls, ledger, attentions, failures, loads };
 }
 
 /** Activities that act in the world of the invoice whose workflow calls them. */
@@ -117,7 +117,7 @@ export function inTurn<T>(...answers: readonly T[]): () => Promise<T> {
   };
 }
 
-/** An activity that goes on until it is cancelled, then says so as a real download does. */
+/** Runs until it is cancelled, as a real download. */
 export async function untilCancelled(): Promise<never> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), 100);
@@ -130,7 +130,7 @@ export async function untilCancelled(): Promise<never> {
   }
 }
 
-/** Trouble of the network kind: tried again by the activity's own retries. */
+/** Is retried by the activity's own policy. */
 export async function unreachable(): Promise<never> {
   throw ApplicationFailure.create({ type: 'unreachable', message: 'The service does not answer.' });
 }

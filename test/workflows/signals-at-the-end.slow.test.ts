@@ -10,6 +10,6 @@ const fixture = openWorkflowFixture(route);
 
 test('every signal around the end of a workflow is processed', async () => {
   const { scenes, client } = fixture;
-  const figures = await sendSignalsAroundTheEnd(scenes, { client, route, workflows: 30 });
-  expect(figures).toMatchObject({ signals: 210, processed: 210 });
+  const counts = await sendSignalsAroundTheEnd(scenes, { client, route, workflows: 30 });
+  expect(counts).toMatchObject({ signals: 210, processed: 210 });
 });

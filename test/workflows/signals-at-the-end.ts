@@ -1,4 +1,4 @@
-/** Signals that arrive just when a workflow ends: each must be taken in, by the run that ends or by the next one. */
+/** Signals that arrive when a workflow ends: each must be processed, by that run or by the next one. */
 
 import type { Client } from '@temporalio/client';
 import type { InvoiceEvent } from '../../lib/wire/names.ts';
@@ -9,21 +9,21 @@ import { anEvent, PARTNER_ID } from './invoice-builders.ts';
 import type { createScenes } from './invoice-scenes.ts';
 import { aWorld, type World } from './scripted-world.ts';
 
-export interface SignalsFigures {
+export interface SignalCounts {
   readonly workflows: number;
   readonly signals: number;
-  /** How many of them the runs say that they took in. */
+  /** By the runs' own counts. */
   readonly processed: number;
-  /** Workflow runs that it took: more than workflows, when signals came after an end. */
+  /** Workflow runs: more than workflows when signals arrived after an end. */
   readonly runs: number;
 }
 
 const AROUND_THE_END = 6;
 const WAITING_FOR_REPLY = 5;
-/** From the finalized event to the end of a run it takes some ten to some hundred milliseconds. */
+/** A run ends ten to a few hundred milliseconds after the finalized event. */
 const SPREAD_MS = 250;
 const AT_ONCE = 40;
-const GIVEN_UP_AFTER_MS = 60_000;
+const GIVE_UP_AFTER_MS = 60_000;
 
 export async function sendSignalsAroundTheEnd(
   scenes: ReturnType<typeof createScenes>,
@@ -32,13 +32,13 @@ export async function sendSignalsAroundTheEnd(
     route,
     workflows,
   }: { readonly client: Client; readonly route: InvoiceRoute; readonly workflows: number },
-): Promise<SignalsFigures> {
+): Promise<SignalCounts> {
   const sent: string[] = [];
   let next = 0;
 
   async function one(number: number): Promise<void> {
     const invoiceId = crypto.randomUUID();
-    // Every second invoice is one that the service does not know: its first run ends soon after it has asked.
+    // Every second invoice is unknown to the service: its first run ends soon after its request.
     const isUnknown = number % 2 === 1;
     const world = isUnknown ? anUnknownWorld() : aWorld();
     scenes.worlds.set(invoiceId, world);
@@ -46,11 +46,11 @@ export async function sendSignalsAroundTheEnd(
       event: ofInvoice(anEvent(i === 0 ? 'invoice_finalized' : 'invoice_created'), invoiceId),
       afterMs: i === 0 && !isUnknown ? 0 : Math.random() * SPREAD_MS,
     }));
-    if (isUnknown) await askForReplies(client, route, invoiceId);
+    if (isUnknown) await requestReplies(client, route, invoiceId);
     await Promise.all(
       events.map(async ({ event, afterMs }) => {
         await new Promise((wake) => setTimeout(wake, afterMs));
-        // As the forwarder does: an answer that did not come in time may have been a yes.
+        // As the forwarder does: a signal without an answer in time may have been accepted.
         await eventually(() => sendInvoiceEvent(client, route, event).then(always, never));
         sent.push(event.eventId);
       }),
@@ -62,29 +62,29 @@ export async function sendSignalsAroundTheEnd(
   }
 
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, workflows) }, sender));
-  const seen = await whileTaken({ client, route }, sent.length);
+  const seen = await untilProcessed({ client, route }, sent.length);
   const processed = [...seen.values()].reduce((sum, ofRun) => sum + ofRun, 0);
   return { workflows, signals: sent.length, processed, runs: seen.size };
 }
 
-type Asked = { readonly client: Client; readonly route: InvoiceRoute };
+type Target = { readonly client: Client; readonly route: InvoiceRoute };
 
-/** Until all are taken, or until nothing was taken for so long, and no task waits for a worker, that what is missing will never be. */
-async function whileTaken(asked: Asked, sent: number): Promise<ReadonlyMap<string, number>> {
+/** Waits until all are processed, or none was for a minute although no task waits for a worker. */
+async function untilProcessed(target: Target, sent: number): Promise<ReadonlyMap<string, number>> {
   let [count, since] = [0, Date.now()];
   for (;;) {
-    const { seen, waiting } = await seenByRun(asked);
+    const { seen, waiting } = await seenByRun(target);
     const sum = [...seen.values()].reduce((all, ofRun) => all + ofRun, 0);
     if (sum >= sent) return seen;
-    // A run whose task still waits has lost nothing: a busy server has been seen to hand it out minutes later.
+    // A run whose task still waits has lost nothing: a busy server may send it minutes later.
     if (sum > count || waiting > 0) [count, since] = [sum, Date.now()];
-    if (Date.now() - since > GIVEN_UP_AFTER_MS) return seen;
+    if (Date.now() - since > GIVE_UP_AFTER_MS) return seen;
     await new Promise((wake) => setTimeout(wake, 500));
   }
 }
 
-/** By run id how many different events it took in. Each was sent to one workflow once, so none counts in two runs. */
-async function seenByRun({ client, route }: Asked) {
+/** The number of processed events by run id. Each was sent to one workflow once, so none counts in two runs. */
+async function seenByRun({ client, route }: Target) {
   const seen = new Map<string, number>();
   let waiting = 0;
   const query = `TaskQueue = '${route.queues?.billing}'`;
@@ -92,7 +92,7 @@ async function seenByRun({ client, route }: Asked) {
     const run = client.workflow.getHandle(workflowId, runId);
     const { raw } = await run.describe();
     if (raw.pendingWorkflowTask) waiting += 1;
-    // A query of such a run would wait behind its task, and end at its deadline.
+    // A query of such a run would wait behind its task until its deadline.
     const status = raw.pendingWorkflowTask ? null : await run.query<InvoiceStatus, []>('status');
     seen.set(runId, status?.seen ?? 0);
   }
@@ -106,7 +106,7 @@ function anUnknownWorld(): World {
   });
 }
 
-async function askForReplies(client: Client, route: InvoiceRoute, invoiceId: string): Promise<void> {
+async function requestReplies(client: Client, route: InvoiceRoute, invoiceId: string): Promise<void> {
   const address = { partnerId: PARTNER_ID, invoiceId };
   for (let backfill = 0; backfill < WAITING_FOR_REPLY; backfill += 1) {
     const request = { replyTo: `backfill-${backfill}` };

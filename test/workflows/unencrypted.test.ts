@@ -15,23 +15,23 @@ const route = anInvoiceRoute({ overdueAfter: ['1 h'] });
 const fixture = openWorkflowFixture(route);
 const { scenes } = fixture;
 
-/** With access to the port and no key. */
-function stranger(): Client {
+/** Has access to the port and no key. */
+function attacker(): Client {
   return new Client({ connection: fixture.temporal.connection });
 }
 
-/** Until the run is over with what stood in front of it. */
-async function until(underTest: InvoiceUnderTest, condition: () => Promise<boolean>): Promise<void> {
+/** Waits for the condition; the run must still be open. */
+async function untilOpenRun(underTest: InvoiceUnderTest, condition: () => Promise<boolean>): Promise<void> {
   await eventually(condition);
   expect((await underTest.handle().describe()).status.name).toBe('RUNNING');
 }
 
-describe.concurrent('in clear text', () => {
+describe.concurrent('clear text in Temporal', () => {
   test('drops a signal, and accepts the next encrypted one', async () => {
     const world = aWorld();
     await scenes.play(world, async (underTest) => {
       await underTest.begin(anEvent('invoice_created'));
-      const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
+      const forged = attacker().workflow.getHandle(underTest.handle().workflowId);
       const voided = anEvent('invoice_voided');
       await forged.signal('invoiceEvent', {
         ...voided,
@@ -42,7 +42,7 @@ describe.concurrent('in clear text', () => {
         await forged.signal(name, {});
       }
       // A query is answered after the signals before it.
-      await until(underTest, async () => (await underTest.status()).seen === 1);
+      await untilOpenRun(underTest, async () => (await underTest.status()).seen === 1);
       await underTest.send(anEvent('invoice_finalized'));
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
     });
@@ -57,10 +57,9 @@ describe.concurrent('in clear text', () => {
       const workflowId = invoiceWorkflowId({ environment: 'test', partnerId: PARTNER_ID, invoiceId });
       for (const args of [[input], []]) {
         const options = { workflowId, taskQueue: route.queues.billing, args };
-        await stranger().workflow.start('invoice', options);
+        await attacker().workflow.start('invoice', options);
         const failed = await underTest.result().catch((error: unknown) => error);
         expect(failed).toBeInstanceOf(WorkflowFailedError);
-        // Its stack leads to the line of ours.
         expect((failed as WorkflowFailedError).cause?.stack).toMatch(
           /at refusal .*refuse-unencrypted\.ts:\d+:\d+/,
         );
@@ -71,50 +70,47 @@ describe.concurrent('in clear text', () => {
     });
   });
 
-  test('a query and an update are refused, and the run goes on', async () => {
+  test('refuses a query and an update, and the run continues', async () => {
     await scenes.play(aWorld(), async (underTest) => {
       await underTest.begin(anEvent('invoice_created'));
-      const forged = stranger().workflow.getHandle(underTest.handle().workflowId);
+      const forged = attacker().workflow.getHandle(underTest.handle().workflowId);
       await expect(forged.query('status', { any: 1 })).rejects.toThrow('Encoded failure');
       await expect(forged.executeUpdate('invoiceEvent', { args: [{}] })).rejects.toThrow();
-      await until(underTest, async () => (await underTest.status()).state === 'draft');
+      await untilOpenRun(underTest, async () => (await underTest.status()).state === 'draft');
     });
   });
 
   test('counts the result of an activity as a failed attempt', async () => {
-    let asked = 0;
-    let release = (): void => {};
-    const hangs = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    let requests = 0;
+    const released = Promise.withResolvers<void>();
     const world = aWorld({
       async lookUpInvoice() {
-        asked += 1;
-        if (asked === 1) await hangs;
+        requests += 1;
+        if (requests === 1) await released.promise;
         return { outcome: 'found', status: 'finalized', header: {} };
       },
     });
     await scenes.play(world, async (underTest) => {
       await underTest.lookUp();
-      await eventually(async () => asked === 1);
+      await eventually(() => requests === 1);
       const { workflowId } = underTest.handle();
       const { raw } = await underTest.handle().describe();
       const [{ activityId = null } = {}] = raw.pendingActivities ?? [];
-      await stranger().workflowService.respondActivityTaskCompletedById({
+      await attacker().workflowService.respondActivityTaskCompletedById({
         ...{ namespace: 'default', workflowId, activityId },
         result: {
           payloads: [defaultPayloadConverter.toPayload({ outcome: 'found', status: 'voided', header: {} })],
         },
       });
       expect(await underTest.result()).toMatchObject({ state: 'loaded' });
-      release();
+      released.resolve();
     });
     expect(world.calls).not.toContain('voidInvoice');
   });
 
   test('replaces a schedule of the same name', async () => {
     const settings = { environment: 'production', reconcileEvery: '1h' } as const;
-    const clear = stranger();
+    const clear = attacker();
     await clear.schedule.create({
       scheduleId: scheduleId('production'),
       spec: { intervals: [{ every: '1 day' }] },
@@ -135,7 +131,7 @@ test('ignores an encrypted event of another invoice and reports it once', async 
   await scenes.play(world, async (underTest) => {
     await underTest.begin(anEvent('invoice_created'));
     const { workflowId } = underTest.handle();
-    // As somebody sends it who copied the ciphertext from the history of another workflow.
+    // An attacker can copy the ciphertext from the history of another workflow.
     await underTest.handle().signal('invoiceEvent', anEvent('invoice_voided'));
     await eventually(async () => foreignEvents.includes(workflowId));
     await underTest.send(anEvent('invoice_finalized'));

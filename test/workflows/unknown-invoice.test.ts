@@ -27,13 +27,13 @@ describe.concurrent('invoice', () => {
   });
 
   test('includes an event that arrives while it ends as unknown', async () => {
-    // On a busy machine the event comes when few are told already: then more are.
+    // On a busy machine the event arrives after the last reply: then there are more replies.
     for (const backfills of [20, 100, 500]) {
-      const { told, isEventIn } = await announceWhileTelling(backfills);
-      expect(told?.state).toBe(isEventIn ? 'loaded' : 'unknown');
+      const { result, isEventIn } = await announceDuringReplies(backfills);
+      expect(result?.state).toBe(isEventIn ? 'loaded' : 'unknown');
       if (isEventIn) return;
     }
-    expect.fail('The event came after the last of 500 answers.');
+    expect.fail('The event arrived after the last of 500 replies.');
   });
 
   test('is one workflow for every spelling of its id', async () => {
@@ -57,40 +57,32 @@ describe.concurrent('invoice', () => {
   });
 });
 
-/**
- * Announces an invoice while its run tells so many backfills that the service does not know it: each by a signal of its own, one after
- * the other.
- */
-async function announceWhileTelling(backfills: number) {
-  let allAsked = (): void => {};
-  const asked = new Promise<void>((resolve) => {
-    allAsked = resolve;
-  });
+/** Announces an invoice while its run sends each backfill the reply that the service does not know it, one after the other. */
+async function announceDuringReplies(backfills: number) {
+  const allRequested = Promise.withResolvers<void>();
   const world = aWorld({
-    lookUpInvoice: () => asked.then(() => ({ outcome: 'not-found' })),
+    lookUpInvoice: () => allRequested.promise.then(() => ({ outcome: 'not-found' })),
     regenerateUrl: async () => ({ outcome: 'not-exported' }),
   });
-  let told: InvoiceResult | undefined;
+  let result: InvoiceResult | undefined;
   let isEventIn: boolean | undefined;
   await scenes.play(world, async (underTest) => {
     const address = { partnerId: PARTNER_ID, invoiceId: underTest.invoiceId };
-    for (let backfill = 0; backfill < backfills; backfill += 1) {
-      const request = { replyTo: `backfill-${backfill}` };
-      await lookUpInvoice(fixture.client, route, address, request);
-    }
-    allAsked();
-    const isTelling = async () => {
+    for (let backfill = 0; backfill < backfills; backfill += 1)
+      await lookUpInvoice(fixture.client, route, address, { replyTo: `backfill-${backfill}` });
+    allRequested.resolve();
+    const isReplying = async () => {
       const { events } = await underTest.handle().fetchHistory();
       return events?.some((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes);
     };
-    await eventually(isTelling);
+    await eventually(isReplying);
     const { runId } = await underTest.handle().describe();
     await underTest.send(anEvent('invoice_finalized'));
     const run = fixture.client.workflow.getHandle(underTest.handle().workflowId, runId);
-    told = await run.result();
+    result = await run.result();
     const { events } = await run.fetchHistory();
     const signals = events?.map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
     isEventIn = signals?.includes(invoiceEventSignal.name);
   });
-  return { told, isEventIn };
+  return { result, isEventIn };
 }

@@ -82,8 +82,8 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   event_id: 'Event that led to it, as far as one did',
   workflow_run_id: 'Run of the Temporal workflow that loaded it',
   first_seen_at: 'When billsync first received a record of it',
-  created_at: 'When the service says it was created',
-  finalized_at: 'When the service says it was finalized',
+  created_at: 'When it was created, by the service',
+  finalized_at: 'When it was finalized, by the service',
   first_loaded_at: 'When its first file was loaded',
   loaded_at: 'When the file was loaded',
   voided_at: 'When it was voided; null if it is not',
@@ -118,8 +118,8 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
 
   // Discrepancies.
   rule: 'What differs, as a stable code, e.g. `total`, `count`',
-  stated: 'What one source says (usually the event)',
-  found: 'What the other says (usually the file)',
+  stated: 'Value of one source (usually the event)',
+  found: 'Value of the other source (usually the file)',
   recorded_at: 'When it was recorded',
 
   // Publication.

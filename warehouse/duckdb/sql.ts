@@ -97,9 +97,9 @@ function headOf(script: string): string {
 
 /** Replaces names in double braces by lists of CSV columns. @throws Error unknown name */
 export function withCsvColumns(statement: string): string {
-  return statement.replaceAll(/\{\{(.*?)\}\}/g, (_found, word: string) => {
-    const text = TEXTS[word];
-    if (text === undefined) throw new Error(`{{${word}}} is no list of columns.`);
+  return statement.replaceAll(/\{\{(.*?)\}\}/g, (_found, name: string) => {
+    const text = TEXTS[name];
+    if (text === undefined) throw new Error(`{{${name}}} is no list of columns.`);
     return text;
   });
 }

@@ -107,13 +107,13 @@ function statusDiscrepancies(evidence: readonly Evidence[]): readonly Discrepanc
 function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
   const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
   const newest = details.toSorted((a, b) => compare(b.recorded_at, a.recorded_at))[0];
-  const word = newest?.invoice_status ?? null;
-  if (newest === undefined || word === null || isWebhookStatus(word)) return [];
+  const status = newest?.invoice_status ?? null;
+  if (newest === undefined || status === null || isWebhookStatus(status)) return [];
   const found = `none of ${WEBHOOK_STATUSES.join(', ')}`;
   return [
     {
       rule: 'unknown-status',
-      stated: word,
+      stated: status,
       found,
       file_sha256: null,
       event_id: null,

@@ -1,6 +1,6 @@
 /**
  * Derives the row of an invoice from its lines in the ledgers: a pure function, so that the order of arrival does not
- * matter. The state is the highest rank of created < finalized < voided, whatever the clocks say.
+ * matter. The state is the highest rank of created < finalized < voided, whatever their times are.
  */
 
 import type { Rank } from '../../lib/wire/names.ts';

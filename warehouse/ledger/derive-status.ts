@@ -74,7 +74,7 @@ function statusOrder(line: Evidence): string {
 
 /** Code of the attention while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
-/** Code of the failure while the service cannot be asked about a void. */
+/** Code of the failure while the service does not answer about a void. */
 const VOID_UNCONFIRMED = 'void-unconfirmed';
 
 export interface DerivedVoid {

@@ -70,12 +70,17 @@ export interface RemovableFile {
   } | null;
 }
 
+/** Oldest first. */
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
-  filter: { readonly states?: readonly InvoiceState[] },
+  { states = [] }: { readonly states?: readonly InvoiceState[] },
 ): Promise<readonly InvoiceSummary[]> {
-  const rows = await database.all('select-invoices', { states: `[${(filter.states ?? []).join(', ')}]` });
-  return rows.map(toSummary);
+  const rows = await database.all('invoice-ids', { states: states.join(',') });
+  const invoices = await readInvoicesOf(
+    database,
+    rows.map((row) => String(row.invoice_id)),
+  );
+  return invoices.filter((invoice) => invoice !== null);
 }
 
 /** @returns in their order; null: unknown, or not a UUID */
@@ -85,7 +90,7 @@ export async function readInvoicesOf(
 ): Promise<readonly (InvoiceSummary | null)[]> {
   const ids = [...new Set(invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []))];
   if (ids.length === 0) return invoiceIds.map(() => null);
-  const rows = await database.all('select-invoices-of', { invoice_ids: ids.join(',') });
+  const rows = await database.all('select-invoices', { invoice_ids: ids.join(',') });
   const found = new Map(rows.map((row) => [String(row.invoice_id), toSummary(row)]));
   return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }

@@ -27,7 +27,7 @@ export interface FileToCheck {
   readonly file: ArchivedFile;
   /** On this machine; the file need not be in the archive. */
   readonly csvPath: string;
-  /** The service's current response; null: it was not asked, or does not know the invoice. */
+  /** The service's current response; null: there was no request, or the invoice is unknown. */
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;

@@ -1,5 +1,5 @@
 /**
- * Splits a large file between its records, where the byte scan says, so that all threads read it and each row has its
+ * Splits a large file between its records, at the offsets of the byte scan, so that all threads read it and each row has its
  * number. DuckDB itself guesses where a record begins, which a line break in quotes may defeat, and numbers rows in the
  * order of the file on one thread only (ADR 16).
  */

@@ -115,14 +115,14 @@ function checkOne(
  * the signs of a spreadsheet (`damage_of`).
  */
 export async function readTotals(
-  ask: (sql: string, params: Params) => Promise<readonly Row[]>,
+  query: (sql: string, params: Params) => Promise<readonly Row[]>,
   table: 'shipment_rows' | 'staged_rows',
   loads: readonly FileLoad[],
 ): Promise<readonly Row[]> {
-  const totals = await ask(`from totals_of('${table}', $first::integer, $last::integer)`, spanOf(loads));
+  const totals = await query(`from totals_of('${table}', $first::integer, $last::integer)`, spanOf(loads));
   const brought = loads.filter(({ source, isRepeated }) => source === 'file' && !isRepeated);
   if (brought.length === 0) return totals;
-  const found = await ask(`from damage_of('${table}', $first::integer, $last::integer)`, spanOf(brought));
+  const found = await query(`from damage_of('${table}', $first::integer, $last::integer)`, spanOf(brought));
   const damage = new Map(found.map((row) => [Number(row.load_id), row]));
   return totals.map((row) => {
     const signs = damage.get(Number(row.load_id));

@@ -60,7 +60,7 @@ export class Refusal extends Error {
   }
 }
 
-/** With these findings records can still be told apart, so that all findings of the cells are reported at once. */
+/** With these findings records are still separable, so that all findings of the cells are reported at once. */
 const KEEPS_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-count', 'nul', 'utf-8']);
 
 /** @property invoiceId null: rows of any invoice are accepted */

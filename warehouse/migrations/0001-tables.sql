@@ -211,7 +211,7 @@ create table internal.verification_log (
     verified_at timestamp not null
 );
 
--- The last time that reconciliation asked the service about an invoice. Not in the archive: without it the service is asked once more.
+-- The last request of reconciliation about an invoice. Not in the archive: without it the request is repeated once.
 create table internal.service_checks (
     invoice_id uuid not null,
     checked_at timestamp not null

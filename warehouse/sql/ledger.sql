@@ -194,7 +194,7 @@ where invoice_id = $invoice_id::uuid
 -- name: known-events
 -- The keys are read first, so that the ledger is read only for events that it has. The caller holds the ledger lock until the
 -- insert is committed.
-with asked as materialized (
+with given as materialized (
     select event_id, left(sha256(event_id), 32)::uuid as event_mark
     from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
 )
@@ -202,8 +202,8 @@ select event_id, verdict
 from event_ledger
 where event_id in (
     select a.event_id
-    from asked as a
-    join (select event_mark from event_keys where event_mark in (select event_mark from asked)) as k on k.event_mark = a.event_mark
+    from given as a
+    join (select event_mark from event_keys where event_mark in (select event_mark from given)) as k on k.event_mark = a.event_mark
 )
 
 -- name: move-cursor
@@ -276,9 +276,9 @@ where verdict = 'quarantined' and event_id in (
     where verdict <> 'quarantined'
 )
 
--- name: select-invoices-of
--- Like select-invoices, for some invoices and without the view, whose sums cost more than the rows. For DuckDB and PostgreSQL.
-with asked as materialized (
+-- name: select-invoices
+-- Without the view invoices, whose sums cost more than the rows. For DuckDB and PostgreSQL.
+with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ','))::uuid)
 )
 select
@@ -287,25 +287,19 @@ select
     i.currency_code, i.stated_total, i.stated_shipments::float8 as stated_shipments,
     i.void_basis, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_seen_at) as first_seen_at,
     l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
-from asked as i
-left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
+from chosen as i
+left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
--- name: select-invoices
--- Oldest first; an empty list of states means all.
-select
-    invoice_id::varchar as invoice_id, i.partner_id, v.invoice_number, v.partner_invoice_id, i.invoice_level, v.tenant_id,
-    v.partner_tenant_id, v.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
-    i.currency_code, i.stated_total, i.stated_shipments::double as stated_shipments,
-    i.void_basis, iso(i.restored_at) as restored_at, v.state, v.reason_code, v.reason, iso(v.state_since) as state_since, iso(v.first_seen_at) as first_seen_at,
-    v.file_sha256, v.version, v.shipments::double as shipments, v.billing_cost::varchar as billing_cost
-from invoices as v
-join invoice_state as i using (invoice_id)
-where (len($states::varchar[]) = 0 or list_contains($states::varchar[], v.state))
-order by v.first_seen_at, invoice_id
+-- name: invoice-ids
+-- Oldest first; without states all. For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id
+from invoice_state
+where $states::text = '' or state in (select unnest(string_to_array($states::text, ',')))
+order by first_seen_at, invoice_id
 
 -- name: ledger-statuses
 -- Without unknown invoices.
-with asked as materialized (
+with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
 )
 select
@@ -313,10 +307,10 @@ select
     l.billing_cost::varchar as billing_cost, l.shipments::double as shipments,
     i.reason_code is not null or i.invoice_id in (
         select invoice_id from discrepancy_lines
-        where rule = 'unknown-status' and invoice_id in (select invoice_id from asked)
+        where rule = 'unknown-status' and invoice_id in (select invoice_id from chosen)
     ) as is_unanswered
-from asked as i
-left join (select * from loads where load_id in (select current_load_id from asked)) as l on l.load_id = i.current_load_id
+from chosen as i
+left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
 -- name: unfinished-invoices
 -- Invoices that should have an open workflow: not loaded yet, with an unconfirmed void, or with a refused file that the

@@ -22,7 +22,7 @@ settled as (
         case when k.load_id is null then 'never-loaded' when i.state = 'voided' then 'voided' else 'replaced' end as why,
         case
             when k.touched_at >= $before::timestamp or i.state_since >= $before::timestamp and k.load_id is null then false
-            -- Heard of again since: totals may have seen it, or a person may want it.
+            -- Announced or chosen since: totals may have included it.
             when exists (
                 from event_ledger as e
                 where e.invoice_id = k.invoice_id and e.announced_sha256 = k.file_sha256 and e.received_at >= $before::timestamp

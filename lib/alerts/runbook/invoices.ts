@@ -38,7 +38,7 @@ export const INVOICES = {
     severity: 'warning',
     each: 'invoice',
     meaning:
-      'The service does not answer about a loaded invoice, so a void would not be found. The invoice counts as it was loaded.',
+      'The service does not return a loaded invoice, so a void would not be detected. The invoice counts as it was loaded.',
     firstLook: ['`billsync invoices show ID`', '`billsync doctor` (billing service)'],
     cure: ['Ask the service about this invoice; then `billsync backfill ID --wait`.'],
     proof: 'The next answer resolves the alert.',
@@ -164,7 +164,7 @@ export const INVOICES = {
   'claims-unanswered': {
     severity: 'warning',
     meaning:
-      'Claims were sent and, after the days that `user/claim-windows.yaml` gives for an answer, nothing is credited of them.',
+      'Claims were sent and are not credited after the days that `user/claim-windows.yaml` allows for an answer.',
     firstLook: [
       'claims in the alert',
       '`billsync disputes show ID`: its history and the credits of its number',

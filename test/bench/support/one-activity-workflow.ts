@@ -3,11 +3,11 @@
 import { proxyActivities } from '@temporalio/workflow';
 
 const { answer } = proxyActivities<{
-  answer(asked: { readonly id: string }): Promise<{ readonly id: string }>;
+  answer(input: { readonly id: string }): Promise<{ readonly id: string }>;
 }>({
   startToCloseTimeout: '1 min',
 });
 
-export function oneActivity(asked: { readonly id: string }): Promise<{ readonly id: string }> {
-  return answer(asked);
+export function oneActivity(input: { readonly id: string }): Promise<{ readonly id: string }> {
+  return answer(input);
 }

@@ -15,18 +15,18 @@ const worker = await Worker.create({
   connection,
   taskQueue,
   workflowsPath: fileURLToPath(new URL('./one-activity-workflow.ts', import.meta.url)),
-  activities: { answer: async (asked: { readonly id: string }) => asked },
+  activities: { answer: async (input: { readonly id: string }) => input },
 });
 const running = worker.run();
-const asking = await openConnection({ address });
-const client = new Client({ connection: asking });
+const clientConnection = await openConnection({ address });
+const client = new Client({ connection: clientConnection });
 await runAll(AT_ONCE, 'warm');
 const [began, before] = [performance.now(), process.cpuUsage()];
 console.log(JSON.stringify({ began: true }));
 await runAll(Number(count), 'counted');
 const { user, system } = process.cpuUsage(before);
 console.log(JSON.stringify({ ms: performance.now() - began, cpuMs: (user + system) / 1000 }));
-await asking.close();
+await clientConnection.close();
 worker.shutdown();
 await running;
 await connection.close();

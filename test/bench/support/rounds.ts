@@ -34,7 +34,7 @@ export async function inTurn(
   return samples;
 }
 
-/** Says whether each promise holds. @returns what was missed */
+/** Prints whether each promise is kept. @returns the missed ones */
 export function missedOf(promises: readonly Promised[]): readonly string[] {
   return promises.flatMap(({ what, found, atMost }) => {
     const holds = found <= atMost;

@@ -1,4 +1,4 @@
-/** Runs a command as a whole process and says what it took, start included, as somebody at a terminal would see it. */
+/** Runs a command as a process and measures it, start included. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ export interface Measured {
   readonly stdout: string;
 }
 
-/** @throws Error the command failed; its last words are in the message */
+/** @throws Error with the end of its output when the command failed */
 export async function runMeasured(
   command: readonly [string, ...string[]],
   env: Readonly<Record<string, string>> = {},

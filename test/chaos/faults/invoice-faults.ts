@@ -1,9 +1,9 @@
-/** Faults of one invoice each, by the sandbox; they do not hurt each other and are played together. */
+/** Faults of one invoice each, by the sandbox; they are independent and played together. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT } from '../../../lib/wire/errors.ts';
 import type { NewFault } from '../../../sandbox/faults/faults.ts';
-import type { Stage, ToldAlert, WatchedFault } from './play-fault.ts';
+import type { RaisedAlert, Stage, WatchedFault } from './play-fault.ts';
 
 const LOADED = 'billsync_loads_total\\{outcome="loaded",role="worker"\\} [1-9]';
 const REJECTED = 'billsync_loads_total\\{outcome="rejected",role="worker"\\} [1-9]';
@@ -35,32 +35,32 @@ async function corrected({ sandbox }: Stage, invoiceId: string): Promise<void> {
   await sandbox.repair(invoiceId);
 }
 
-/** A command of the runbook; where Temporal does not answer at once on a busy machine, again. @throws Error it did not do it */
-export async function run({ product }: Stage, ...words: readonly string[]): Promise<void> {
+/** Runs a command of the runbook, again when Temporal does not answer on a busy machine. @throws Error when it fails */
+export async function run({ product }: Stage, ...args: readonly string[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
-    const { code, err } = await product.command(...words);
+    const { code, err } = await product.command(...args);
     if (code === 0) return;
-    if (code !== EXIT.unreachable || tries === 5) throw new Error(`billsync ${words.join(' ')}: ${err}`);
+    if (code !== EXIT.unreachable || tries === 5) throw new Error(`billsync ${args.join(' ')}: ${err}`);
   }
 }
 
-async function retry(stage: Stage, { invoiceId }: ToldAlert): Promise<void> {
+async function retry(stage: Stage, { invoiceId }: RaisedAlert): Promise<void> {
   await corrected(stage, invoiceId);
   await run(stage, 'invoices', 'retry', invoiceId);
 }
 
-export async function acknowledge(stage: Stage, { key }: ToldAlert): Promise<void> {
-  await run(stage, 'alerts', 'acknowledge', key, '--note', 'told those concerned');
+export async function acknowledge(stage: Stage, { key }: RaisedAlert): Promise<void> {
+  await run(stage, 'alerts', 'acknowledge', key, '--note', 'informed the persons concerned');
 }
 
-export async function discard(stage: Stage, told: ToldAlert): Promise<void> {
+export async function discard(stage: Stage, alert: RaisedAlert): Promise<void> {
   const { out } = await stage.product.command('quarantine', 'list', '--json');
   const refused = JSON.parse(out) as readonly { readonly quarantine_id: string; readonly code: string }[];
   const ids = refused
-    .filter(({ code }) => told.key === `quarantine/${code}`)
+    .filter(({ code }) => alert.key === `quarantine/${code}`)
     .map((each) => each.quarantine_id);
-  await run(stage, 'quarantine', 'discard', ...ids, '--note', 'told the service', '--yes');
-  await acknowledge(stage, told);
+  await run(stage, 'quarantine', 'discard', ...ids, '--note', 'reported to the service', '--yes');
+  await acknowledge(stage, alert);
 }
 
 const retried = (metric: string) => ({ alert: 'retries', metric, cure: retry }) as const;
@@ -84,7 +84,7 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
   fault('corrupt-body', 'every file comes with one wrong byte', attention(CALLS('storage', '200')), {
     ...{ name: 'corrupt-body', target: { endpoint: FILES } },
   }),
-  fault('html-body', 'a page comes instead of the file', retried(CALLS('storage', '200')), {
+  fault('html-body', 'an HTML page comes instead of the file', retried(CALLS('storage', '200')), {
     ...{ name: 'html-body', target: { endpoint: FILES } },
   }),
   fault('redirect', 'storage and export redirect', attention(CALLS('storage', '302')), {
@@ -116,7 +116,7 @@ export const INVOICE_FAULTS: readonly WatchedFault[] = [
       ...{ name: 'bad-request', target: { endpoint: ['regenerate', 'export-csv'] } },
     },
   ),
-  fault('unknown-event-type', 'another event of an unknown type', refused('unknown-event-type'), {
+  fault('unknown-event-type', 'a further event of an unknown type', refused('unknown-event-type'), {
     name: 'unknown-event-type',
   }),
   fault('schema-v2', 'the event has another schema version', refused('unknown-schema-version'), {

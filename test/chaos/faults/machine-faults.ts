@@ -22,10 +22,10 @@ async function call({ sandbox }: Stage): Promise<void> {
 const ofService = (
   name: string,
   what: string,
-  told: Pick<WatchedFault, 'alert' | 'metric'>,
+  watched: Pick<WatchedFault, 'alert' | 'metric'>,
   fault: NewFault,
 ): WatchedFault => ({
-  ...{ name, what, ...told },
+  ...{ name, what, ...watched },
   async inject(stage) {
     stage.sandbox.faults.add(fault);
     await call(stage);
@@ -37,11 +37,11 @@ const ofService = (
   },
 });
 
-const unwell = { alert: 'service/unwell', metric: DOWN('billing service') } as const;
+const failing = { alert: 'service/unwell', metric: DOWN('billing service') } as const;
 const api = (name: string, what: string): WatchedFault =>
-  ofService(name, what, unwell, { name, target: { endpoint: API } });
+  ofService(name, what, failing, { name, target: { endpoint: API } });
 
-/** Processes of this `up` that the words name. */
+/** Processes of this `up` with the given role. */
 const pidsOf = ({ product }: Stage, role: 'webhook' | 'worker') => findProcesses([role, product.dataDir]);
 const signal = (pids: readonly number[], name: NodeJS.Signals): void => {
   for (const pid of pids) process.kill(pid, name);
@@ -95,7 +95,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
     },
     metric: 'billsync_deliveries_total\\{status="unauthorized",role="webhook"\\} [1-9]',
     async inject(stage) {
-      for (let times = 0; times < 3; times += 1) await send(stage, {}, 'stranger');
+      for (let times = 0; times < 3; times += 1) await send(stage, {}, 'unknown');
       return null;
     },
     async cure(stage) {
@@ -141,7 +141,7 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
   {
     ...{
       name: 'published file in the way',
-      what: 'a folder lies where the published file belongs',
+      what: 'a folder in the place of the published file',
       alert: 'publication',
     },
     metric: 'billsync_publication_failures_total\\{role="worker"\\} [1-9]',

@@ -1,4 +1,4 @@
-/** Injects a fault and looks, as a person at night would, for what says it: an alert, the dashboard, a metric, a command. */
+/** Injects a fault and measures when an alert, the dashboard, a metric and a command report it. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,21 +9,21 @@ import { type Sandbox, startSandbox } from '../../../sandbox/service.ts';
 import type { ServiceAddress } from '../../support/foreign-service.ts';
 import { createProduct, type Product } from '../../support/processes/product.ts';
 
-/** Seconds from the fault until each said it; null: not within the time. */
-export interface Told {
+/** Seconds from the fault until each reported it; null: not within the time. */
+export interface FaultReport {
   readonly fault: Pick<WatchedFault, 'name' | 'what' | 'alert'>;
   readonly title: string | null;
   readonly alert: number | null;
   readonly dashboard: number | null;
   readonly metric: number | null;
   readonly command: number | null;
-  /** Seconds from the beginning of its cure until the alert was over; null: it was not, or was not cured. */
+  /** Seconds from the start of its cure until the alert ended; null: it did not end, or was not cured. */
   readonly over: number | null;
 }
 
 export interface PlayOptions {
   readonly withinMs?: number;
-  /** Whether it is cured afterwards; the next fault may need that. */
+  /** Whether it is cured afterwards, which the next fault may need. */
   readonly isCured?: boolean;
 }
 
@@ -35,13 +35,13 @@ export async function playFault<Where extends Stage>(
   stage: Where,
   fault: WatchedFault<Where>,
   { withinMs = WITHIN_MS, isCured = true }: PlayOptions = {},
-): Promise<Told> {
+): Promise<FaultReport> {
   const { dataDir } = stage.product;
   const admin = stage.product.address('up', 'dashboard') ?? '';
   const earlier = new Set((await openAlerts(dataDir)).map(({ key }) => key));
   const invoiceId = await fault.inject(stage);
   const beganMs = performance.now();
-  const said = async () =>
+  const raised = async () =>
     (await openAlerts(dataDir)).find(
       ({ key, name, title, detail }) =>
         name === fault.alert &&
@@ -56,7 +56,7 @@ export async function playFault<Where extends Stage>(
   let title: string | null = null;
   let key: string = fault.alert;
   while (performance.now() - beganMs < withinMs) {
-    const alert = await said();
+    const alert = await raised();
     if (alert !== undefined) {
       title ??= alert.title;
       key = alert.key;
@@ -80,28 +80,28 @@ export async function playFault<Where extends Stage>(
 async function cured<Where extends Stage>(
   stage: Where,
   fault: WatchedFault<Where>,
-  told: ToldAlert,
+  alert: RaisedAlert,
 ): Promise<number | null> {
   const beganMs = performance.now();
   try {
-    await fault.cure(stage, told);
+    await fault.cure(stage, alert);
   } catch (error) {
     process.stderr.write(`${fault.name}: the cure failed: ${(error as Error).message}\n`);
     return null;
   }
-  while ((await openAlerts(stage.product.dataDir)).some(({ key }) => key === told.key)) {
+  while ((await openAlerts(stage.product.dataDir)).some(({ key }) => key === alert.key)) {
     if (performance.now() - beganMs > OVER_WITHIN_MS) return null;
     await sleep(LOOK_EVERY_MS);
   }
   return (performance.now() - beganMs) / 1_000;
 }
 
-/** By all four, within the time. */
-export function isTold({ alert, dashboard, metric, command }: Told): boolean {
+/** Whether all four reported it within the time. */
+export function isReported({ alert, dashboard, metric, command }: FaultReport): boolean {
   return [alert, dashboard, metric, command].every((seconds) => seconds !== null);
 }
 
-/** Also while it answers nothing: then it says nothing. */
+/** Empty when there is no answer. */
 async function text(url: string): Promise<string> {
   return fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
     (answer) => answer.text(),
@@ -111,9 +111,9 @@ async function text(url: string): Promise<string> {
 
 export interface StageOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where the service is for the product, if something stands between them. */
+  /** Addresses of the service for the product, if there is a proxy between them. */
   readonly behind?: (sandbox: Sandbox) => Promise<Partial<ServiceAddress>>;
-  /** PEM of what the endpoint's certificate is verified against, once it is there; its own by default. */
+  /** PEM against which the endpoint's certificate is verified; its own by default. */
   readonly endpointCa?: () => string;
 }
 
@@ -156,19 +156,16 @@ export interface WatchedFault<Where extends Stage = Stage> {
   readonly alert: AlertName;
   /** A line of `/metrics` besides that of the open alert, as a regular expression. */
   readonly metric: string;
-  /** How long it may go unsaid, in milliseconds; missing: as long as the others. */
+  /** Milliseconds within which it has to be reported; default: those of the program. */
   readonly withinMs?: number;
-  /** @returns the invoice that it strikes; null: it strikes none in particular */
+  /** @returns the affected invoice, or null */
   readonly inject: (stage: Where) => Promise<string | null>;
-  /**
-   * Takes the fault away, as who is to blame for it would, and does what the runbook says: its commands, by its words.
-   * What others raise by themselves is over by itself.
-   */
-  readonly cure: (stage: Where, told: ToldAlert) => Promise<void>;
+  /** Removes the fault at its cause and runs the commands of the runbook. */
+  readonly cure: (stage: Where, alert: RaisedAlert) => Promise<void>;
 }
 
-/** The alert that told of a fault. */
-export interface ToldAlert {
+/** The alert that reported a fault. */
+export interface RaisedAlert {
   readonly key: string;
   readonly invoiceId: string;
 }

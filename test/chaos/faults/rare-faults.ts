@@ -1,4 +1,4 @@
-/** Faults of records, of people's files and of what reaches Temporal: those behind the alerts that none of the thirty raises. */
+/** Faults of records, of people's files and of what reaches Temporal: for the alerts that none of the thirty raises. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -221,7 +221,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     async cure(stage) {
       const { out } = await stage.product.command('quarantine', 'list', '--json');
       const ids = [...out.matchAll(/"(d-[0-9a-f]{16})"/g)].map(([, id = '']) => id);
-      await run(stage, 'quarantine', 'discard', ...ids, '--note', 'told the service', '--yes');
+      await run(stage, 'quarantine', 'discard', ...ids, '--note', 'reported to the service', '--yes');
     },
   }),
   rare('set-aside', 'an archived event with an instant that no ledger has', {
@@ -235,7 +235,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
       await stage.product.command('reconcile', '--wait');
       return null;
     },
-    async cure(stage, told) {
+    async cure(stage, alert) {
       const events = join(stage.product.dataDir, 'archive', 'events');
       const { out } = await stage.product.command('verify', '--full', '--json');
       const id = /event ([0-9a-f-]{36}), received 0000/.exec(out)?.[1] ?? '';
@@ -248,7 +248,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
         readFileSync(journal, 'utf8').replace('0000-01-01T00:00:00Z', new Date().toISOString()),
       );
       await rebuild(stage);
-      await acknowledge(stage, told);
+      await acknowledge(stage, alert);
     },
   }),
   rare('cost-rules', 'a file of rules that cannot be read', {
@@ -268,9 +268,9 @@ export const RARE_FAULTS: readonly RareFault[] = [
       await loaded(stage);
       return null;
     },
-    async cure(stage, told) {
+    async cure(stage, alert) {
       removeFrom(stage, COST_RULES);
-      await acknowledge(stage, told);
+      await acknowledge(stage, alert);
     },
   }),
   rare('claims-to-send', 'an open claim whose window ends today', {
@@ -310,7 +310,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     },
     cure: acknowledge,
   }),
-  rare('report-failed', 'a file lies where the folder of a scheduled report belongs', {
+  rare('report-failed', 'a file in the place of the folder of a scheduled report', {
     async inject(stage) {
       const folder = join(stage.product.logFolder, 'reports');
       await scheduleReport(stage, folder);
@@ -336,7 +336,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     inject: (stage) => signalBy(stage, {}),
     cure: acknowledge,
   }),
-  rare('temporal/undecryptable', 'a workflow is signalled with another key', {
+  rare('temporal/undecryptable', 'a workflow is signaled with another key', {
     inject: (stage) =>
       signalBy(stage, { dataConverter: createDataConverter([{ id: 'another', key: randomBytes(32) }]) }),
     cure: acknowledge,

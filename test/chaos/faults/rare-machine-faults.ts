@@ -1,4 +1,4 @@
-/** Faults of the disk, the inbox, the archive and the network: those behind the alerts that none of the thirty raises. */
+/** Faults of the disk, the inbox, the archive and the network: for the alerts that none of the thirty raises. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,8 +12,8 @@ import type { RareStage } from './rare-stage.ts';
 
 const MIB = 1024 ** 2;
 
-/** A delivery that came twenty minutes ago and that the archive does not take. @returns the place that is in its way */
-function keptBack({ product, sandbox }: RareStage): string {
+/** A delivery received twenty minutes ago that the archive cannot store. @returns the path of the file that blocks it */
+function blockDelivery({ product, sandbox }: RareStage): string {
   const eventId = randomUUID();
   const shard = join(product.dataDir, 'archive', 'events', eventId.slice(0, 2));
   rmSync(`${shard}.away`, { recursive: true, force: true });
@@ -30,7 +30,7 @@ function keptBack({ product, sandbox }: RareStage): string {
   return shard;
 }
 
-function giveBack(shard: string): void {
+function unblock(shard: string): void {
   rmSync(shard);
   renameSync(`${shard}.away`, shard);
 }
@@ -40,7 +40,7 @@ let waiting = '';
 let sockets: readonly Socket[] = [];
 
 export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
-  rare('expiry', 'the certificate of the endpoint ends in five days', {
+  rare('expiry', 'the certificate of the endpoint expires in five days', {
     metric: 'billsync_component_up\\{component="certificate",role="worker"\\} 0',
     async inject(stage) {
       stage.certify(5);
@@ -51,7 +51,7 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
     },
   }),
   {
-    ...rare('expiry', 'the certificate that billsync shows to the service ends in five days', {
+    ...rare('expiry', 'the certificate that billsync presents to the service expires in five days', {
       metric: 'billsync_component_up\\{component="client certificate",role="worker"\\} 0',
       async inject(stage) {
         stage.certifyClient(5);
@@ -72,32 +72,32 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       );
       return null;
     },
-    async cure(stage, told) {
+    async cure(stage, alert) {
       for (const socket of sockets) socket.destroy();
-      await acknowledge(stage, told);
+      await acknowledge(stage, alert);
     },
   }),
-  rare('forwarder/backlog', 'the archive does not take a delivery that came twenty minutes ago', {
+  rare('forwarder/backlog', 'the archive cannot store a delivery received twenty minutes ago', {
     metric: 'billsync_inbox_backlog_age_seconds\\{role="webhook"\\} [1-9]\\d{3}',
     async inject(stage) {
-      shard = keptBack(stage);
+      shard = blockDelivery(stage);
       return null;
     },
-    cure: async () => giveBack(shard),
+    cure: async () => unblock(shard),
   }),
-  rare('inbox/left-behind', 'the same, and the reconciliation looks', {
+  rare('inbox/left-behind', 'the same, and the reconciliation runs', {
     metric: 'billsync_inbox_backlog\\{role="webhook"\\} [1-9]',
     async inject(stage) {
-      shard = keptBack(stage);
+      shard = blockDelivery(stage);
       await run(stage, 'reconcile', '--wait');
       return null;
     },
     async cure(stage) {
-      giveBack(shard);
+      unblock(shard);
       await run(stage, 'reconcile', '--wait');
     },
   }),
-  rare('ingest', 'a folder lies where the journal of the events belongs', {
+  rare('ingest', 'a folder in the place of the journal of events', {
     metric: 'billsync_component_up\\{component="ingest",role="worker"\\} 0',
     async inject(stage) {
       const journal = join(stage.product.dataDir, 'archive', 'events', 'journal');
@@ -163,12 +163,12 @@ export const RARE_MACHINE_FAULTS: readonly RareFault[] = [
       writeFileSync(join(dataDir, 'warehouse.duckdb'), Buffer.alloc(65_536, 7));
       return null;
     },
-    async cure(stage, told) {
+    async cure(stage, alert) {
       const files = join(stage.product.dataDir, 'archive', 'files');
       rmSync(files, { recursive: true });
       renameSync(`${files}.away`, files);
       await rebuild(stage);
-      await acknowledge(stage, told);
+      await acknowledge(stage, alert);
     },
   }),
 ];

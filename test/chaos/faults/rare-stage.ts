@@ -1,4 +1,4 @@
-/** An `up` of which more can be broken: its disk, what the service answers, its certificate, what reaches Temporal. */
+/** An `up` with more possible faults: its disk, the answers of the service, its certificate, calls to Temporal. */
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,18 +8,18 @@ import { loadSettings } from '../../../lib/config/load-settings.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { connectTemporal, type TemporalConnection } from '../../../lib/temporal/connect.ts';
 import { type Lie, startLyingProxy } from '../../sandbox/conformance/lying-proxy.ts';
-import { leaveFree, mountSmallDisk } from '../../support/small-disk.ts';
+import { leaveFree, mountSmallDisk } from '../../support/folders.ts';
 import { openStage, type Stage } from './play-fault.ts';
 
 export const OPERATOR = 'ann:her password';
 
 export interface RareStage extends Stage {
   lie(lie: Lie | null): void;
-  /** Has so many bytes left on the disk of the data folder. */
+  /** Leaves this many bytes free on the disk of the data folder. */
   leaveFree(bytes: number): void;
-  /** Puts a certificate with so many days left where the endpoint's is. */
+  /** Replaces the endpoint's certificate by one that expires in this many days. */
   certify(days: number): void;
-  /** The same for the certificate that billsync shows to the service. */
+  /** The same for the certificate that billsync presents to the service. */
   certifyClient(days: number): void;
   /** With the keys of the data folder. */
   temporal(): Promise<TemporalConnection>;

@@ -45,7 +45,7 @@ async function connect(dataDir: string): Promise<Client> {
 }
 
 interface Answer {
-  readonly about: { readonly cannot_say: string; readonly notes: readonly string[] };
+  readonly about: { readonly limits: string; readonly notes: readonly string[] };
   readonly rows: readonly ReportRow[];
   readonly rows_left_out: number;
   readonly rows_found: number;
@@ -81,7 +81,7 @@ describe('an assistant', () => {
   });
 
   test('gets every report with the figures and the words of `billsync report`', async () => {
-    const names = (await listReports()).map(({ name }) => name);
+    const names = listReports().map(({ name }) => name);
     const filters = { from: '2026-01-01', to: '2026-12-31' };
     const same: string[] = [];
     const session = await openReportSession({ databasePath: fixture.path, filters });
@@ -98,7 +98,7 @@ describe('an assistant', () => {
       });
       expect({ name, rows }).toEqual({ name, rows: expected.rows });
       expect(rows_left_out).toBe(0);
-      expect(about).toMatchObject({ cannot_say: expected.cannotSay, notes: expected.head.notes });
+      expect(about).toMatchObject({ limits: expected.limits, notes: expected.head.notes });
       same.push(name);
     }
     session.close();

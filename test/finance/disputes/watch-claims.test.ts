@@ -61,7 +61,7 @@ test("reports open claims from 14 days before the carrier's deadline until they 
   expect(raised).toEqual([
     {
       key: 'claims-to-send',
-      title: 'Claims have to be sent before the carrier’s deadline',
+      title: 'Claims must be sent before the claim window of the carrier closes',
       detail: 'D-1 (ups, 12.5000 USD) by 2026-04-05, D-2 (ups, 12.5000 USD) by 2026-04-05',
     },
   ]);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../../lib/wire/api.ts';
 import { MalformedAnswerError } from '../../../lib/wire/json.ts';
-import { DetailsReader, parseDetails } from '../../../lib/wire/parse-details.ts';
+import { DetailsReader } from '../../../lib/wire/parse-details.ts';
+import { parseDetails } from './parse-whole-details.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
 const PARTNER = '33333333-3333-3333-3333-333333333333';

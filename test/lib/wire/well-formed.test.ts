@@ -6,8 +6,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { plainDecimal } from '../../../lib/wire/decimal.ts';
 import { parseJson, wellFormedInside, wellFormedJson } from '../../../lib/wire/json.ts';
 import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
-import { parseDetails } from '../../../lib/wire/parse-details.ts';
 import { printable, wellFormed } from '../../../lib/wire/text.ts';
+import { parseDetails } from './parse-whole-details.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const brokenText = fc

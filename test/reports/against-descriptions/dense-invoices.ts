@@ -1,5 +1,6 @@
 /** Few prices, many lines of each, from a seed: what reports that compare like with like need to have something to say. */
 
+import { testName } from '../../support/processes/environment.ts';
 import {
   anInvoice,
   aShipment,
@@ -7,7 +8,6 @@ import {
   type FixtureInvoice,
   type FixtureShipment,
 } from '../../support/reports-fixture.ts';
-import { testName } from '../../support/test-name.ts';
 import type { PlainLine } from './plain-arithmetic.ts';
 
 /** A line with what is said of its invoice. */

@@ -1,4 +1,4 @@
-/** Answers of the service and of its storage that harm whoever believes them, or waits for them. */
+/** Hostile answers of the service and of its storage. */
 
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
@@ -16,14 +16,14 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
     play: (world) =>
       times(4, async () => {
         const { invoiceId } = await world.service.createInvoice({ rows: 2 });
-        const details = (ask: { response: ServerResponse }) =>
-          void ask.response
+        const details = ({ response }: { response: ServerResponse }) =>
+          void response
             .writeHead(200, { 'content-type': 'application/json' })
-            .end(hostileDetails(world.dice, invoiceId));
+            .end(hostileDetails(world.random, invoiceId));
         world.answer(invoiceId, { details });
-        // Both make it ask: an event that leaves everything out, and a void that nobody confirms.
+        // Both lead to a request: an event without its fields, and a void that the service does not confirm.
         await world.send(aDelivery({ payload: { serviceInvoiceId: invoiceId, presignedUrl: null } }).body);
-        if (world.dice.chance(0.5)) await world.service.void(invoiceId);
+        if (world.random.chance(0.5)) await world.service.void(invoiceId);
       }),
   },
   {
@@ -32,7 +32,7 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
       times(4, async () => {
         const { invoiceId } = await world.service.createInvoice({ rows: 2 });
         const junk = Buffer.from(
-          hostileCsv(world.dice).toString('latin1').replaceAll(INVOICE, invoiceId),
+          hostileCsv(world.random).toString('latin1').replaceAll(INVOICE, invoiceId),
           'latin1',
         );
         announceOnly(world, invoiceId, junk);
@@ -44,10 +44,10 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
     play: (world) =>
       times(3, async () => {
         const { invoiceId } = await world.service.createInvoice({ rows: 2 });
-        const bad = world.dice.pick(BAD_ANSWERS);
+        const bad = world.random.pick(BAD_ANSWERS);
         world.answer(invoiceId, {
           storage: bad,
-          regenerate: world.dice.pick([...BAD_ANSWERS, bad]),
+          regenerate: world.random.pick([...BAD_ANSWERS, bad]),
           export: bad,
         });
         await world.service.finalize(invoiceId);
@@ -55,13 +55,13 @@ export const HOSTILE_ANSWERS: readonly HostileInput[] = [
   },
   {
     name: 'tokens that are none',
-    async play({ service, dice }) {
-      let left = dice.between(1, 3);
-      const junk = Array.from({ length: left }, () => dice.pick(NO_TOKENS));
-      service.play('token', ({ response, asUsual }) => {
+    async play({ service, random }) {
+      let left = random.between(1, 3);
+      const junk = Array.from({ length: left }, () => random.pick(NO_TOKENS));
+      service.play('token', ({ response, respond }) => {
         left -= 1;
         const answer = junk[left];
-        if (answer === undefined) return asUsual();
+        if (answer === undefined) return respond();
         response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
       });
     },

@@ -1,4 +1,4 @@
-/** Prints the table of attacks at the end of `npm run test:security`; a test that failed before it could tell is in it too. */
+/** Prints the table of attacks at the end of `npm run test:security`, also for tests that failed before they recorded one. */
 
 import type { Reporter, TestCase } from 'vitest/node';
 import type { Attack } from '../../support/attack.ts';

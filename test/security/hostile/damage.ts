@@ -11,37 +11,39 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { brokenRecord } from '../../archive/broken-records.ts';
-import type { Dice } from '../../support/dice.ts';
 import type { Product } from '../../support/processes/product.ts';
+import type { Random } from '../../support/random.ts';
 import type { HostileInput } from './world.ts';
 
 /** None of these takes anything from anybody: `verify` still ends with 0. */
 export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
-  put('inbox/pending: broken entries', ({ dice, below }) => [
-    [below('inbox/pending', dice.uuid()), broken(dice, ENTRY)],
-    [below('inbox/pending', `refused.${dice.uuid()}`), broken(dice, ENTRY)],
+  put('inbox/pending: broken entries', ({ random, below }) => [
+    [below('inbox/pending', random.uuid()), broken(random, ENTRY)],
+    [below('inbox/pending', `refused.${random.uuid()}`), broken(random, ENTRY)],
   ]),
   put('inbox/pending: foreign files', ({ below }) => [
     [below('inbox/pending', '.DS_Store'), Buffer.alloc(99)],
   ]),
-  put('quarantine: broken descriptions', ({ dice, below }) => [
-    [below('inbox/quarantine', `d-${dice.uuid().replaceAll('-', '').slice(0, 16)}`), broken(dice, THING)],
+  put('quarantine: broken descriptions', ({ random, below }) => [
+    [below('inbox/quarantine', `d-${random.uuid().replaceAll('-', '').slice(0, 16)}`), broken(random, THING)],
     [below('inbox/quarantine', 'notes.txt'), Buffer.from('not ours')],
   ]),
-  put('user: the open alerts', ({ dice, below }) => [[below('user', 'alerts.json'), broken(dice, ALERT)]]),
+  put('user: the open alerts', ({ random, below }) => [
+    [below('user', 'alerts.json'), broken(random, ALERT)],
+  ]),
   {
     name: 'inbox and quarantine: links that lead nowhere, to themselves and to folders',
-    async play({ product, dice }) {
-      const id = () => dice.uuid().replaceAll('-', '').slice(0, 16);
+    async play({ product, random }) {
+      const id = () => random.uuid().replaceAll('-', '').slice(0, 16);
       for (const path of [
-        `inbox/pending/${dice.uuid()}`,
-        `inbox/pending/test.${dice.uuid()}`,
+        `inbox/pending/${random.uuid()}`,
+        `inbox/pending/test.${random.uuid()}`,
         `inbox/quarantine/d-${id()}`,
         `inbox/quarantine/f-${id()}`,
       ]) {
         const link = join(product.dataDir, path);
         mkdirSync(dirname(link), { recursive: true });
-        symlinkSync(dice.pick([link, '/nowhere/at/all', tmpdir(), '/etc/hostname']), link);
+        symlinkSync(random.pick([link, '/nowhere/at/all', tmpdir(), '/etc/hostname']), link);
       }
     },
   },
@@ -50,8 +52,8 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
   ]),
   {
     name: 'reports.duckdb: cut short',
-    async play({ product, dice }) {
-      truncateSync(join(product.dataDir, 'reports.duckdb'), dice.between(0, 20_000));
+    async play({ product, random }) {
+      truncateSync(join(product.dataDir, 'reports.duckdb'), random.between(0, 20_000));
     },
   },
 ];
@@ -60,38 +62,38 @@ export const DAMAGE_BESIDE_THE_ARCHIVE: readonly HostileInput[] = [
 export const DAMAGE_IN_THE_ARCHIVE: readonly HostileInput[] = [
   {
     name: 'archive/events: a broken event, with its line in the journal',
-    async play({ product, dice }) {
-      const id = dice.uuid();
+    async play({ product, random }) {
+      const id = random.uuid();
       const path = join(product.dataDir, 'archive/events', id.slice(0, 2), `${id}.json`);
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, broken(dice, anEventOf(product)));
+      writeFileSync(path, broken(random, anEventOf(product)));
       appendFileSync(join(product.dataDir, 'archive/events/journal'), `2026-03-01T00:00:00.000Z ${id}\n`);
     },
   },
-  append('archive/events: a broken line in the journal', 'archive/events/journal', ({ dice }) =>
+  append('archive/events: a broken line in the journal', 'archive/events/journal', ({ random }) =>
     Buffer.concat([
       Buffer.from('\n'),
-      dice.pick([Buffer.alloc(64), Buffer.from('x y z'), Buffer.from('"')]),
+      random.pick([Buffer.alloc(64), Buffer.from('x y z'), Buffer.from('"')]),
       Buffer.from('\n'),
     ]),
   ),
-  append('archive/facts: a broken line', 'archive/facts/journal.ndjson', ({ dice, product }) =>
-    Buffer.concat([Buffer.from('\n'), broken(dice, aFactOf(product)), Buffer.from('\n')]),
+  append('archive/facts: a broken line', 'archive/facts/journal.ndjson', ({ random, product }) =>
+    Buffer.concat([Buffer.from('\n'), broken(random, aFactOf(product)), Buffer.from('\n')]),
   ),
-  append('archive/facts: a torn line', 'archive/facts/journal.ndjson', ({ dice, product }) => {
+  append('archive/facts: a torn line', 'archive/facts/journal.ndjson', ({ random, product }) => {
     const line = Buffer.from(aFactOf(product));
-    return Buffer.concat([Buffer.from('\n'), line.subarray(0, dice.between(1, line.length - 1))]);
+    return Buffer.concat([Buffer.from('\n'), line.subarray(0, random.between(1, line.length - 1))]);
   }),
   {
     name: 'archive/files: foreign files, and a broken description',
-    async play({ product, dice }) {
+    async play({ product, random }) {
       const files = join(product.dataDir, 'archive/files');
       writeFileSync(join(files, '.DS_Store'), Buffer.alloc(99));
-      const hash = `${dice.uuid()}${dice.uuid()}`.replaceAll('-', '').slice(0, 64).padEnd(64, '0');
+      const hash = `${random.uuid()}${random.uuid()}`.replaceAll('-', '').slice(0, 64).padEnd(64, '0');
       mkdirSync(join(files, hash.slice(0, 2)), { recursive: true });
       writeFileSync(
         join(files, hash.slice(0, 2), `${hash}.json`),
-        broken(dice, '{"sha256":"x","sizeBytes":1}'),
+        broken(random, '{"sha256":"x","sizeBytes":1}'),
       );
     },
   },
@@ -107,7 +109,7 @@ export const DAMAGE_RULES = new Set([
 
 interface Place {
   readonly product: Product;
-  readonly dice: Dice;
+  readonly random: Random;
   below(...names: readonly string[]): string;
 }
 
@@ -117,9 +119,9 @@ function put(
 ): HostileInput {
   return {
     name,
-    async play({ product, dice }) {
+    async play({ product, random }) {
       const below = (...names: readonly string[]): string => join(product.dataDir, ...names);
-      for (const [path, bytes] of files({ product, dice, below })) {
+      for (const [path, bytes] of files({ product, random, below })) {
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, bytes, { mode: 0o600 });
       }
@@ -130,18 +132,18 @@ function put(
 function append(
   name: string,
   file: string,
-  bytes: (place: Pick<Place, 'product' | 'dice'>) => Buffer,
+  bytes: (place: Pick<Place, 'product' | 'random'>) => Buffer,
 ): HostileInput {
   return {
     name,
-    async play({ product, dice }) {
-      appendFileSync(join(product.dataDir, file), bytes({ product, dice }));
+    async play({ product, random }) {
+      appendFileSync(join(product.dataDir, file), bytes({ product, random }));
     },
   };
 }
 
-function broken(dice: Dice, json: string): Buffer {
-  const [bytes] = fc.sample(brokenRecord(json), { seed: dice.between(0, 2 ** 31 - 1), numRuns: 1 });
+function broken(random: Random, json: string): Buffer {
+  const [bytes] = fc.sample(brokenRecord(json), { seed: random.between(0, 2 ** 31 - 1), numRuns: 1 });
   return bytes ?? Buffer.alloc(0);
 }
 

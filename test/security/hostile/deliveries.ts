@@ -1,4 +1,4 @@
-/** Deliveries that harm whoever believes them, all with good credentials. */
+/** Hostile deliveries with valid credentials. */
 
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -10,38 +10,38 @@ import { type HostileInput, times } from './world.ts';
 export const HOSTILE_DELIVERIES: readonly HostileInput[] = [
   {
     name: 'deliveries with wrong values',
-    play: ({ dice, send }) => times(20, () => send(hostileDelivery(dice))),
+    play: ({ random, send }) => times(20, () => send(hostileDelivery(random))),
   },
   {
     name: 'bodies that are no delivery',
-    play: ({ dice, send }) =>
+    play: ({ random, send }) =>
       inTurn([
-        () => send(damaged(dice, Buffer.from(aDelivery().body))),
-        () => send('['.repeat(dice.pick([10, 1_000, 500_000]))),
-        () => send('\u0000'.repeat(dice.between(1, 10_000))),
+        () => send(damaged(random, Buffer.from(aDelivery().body))),
+        () => send('['.repeat(random.pick([10, 1_000, 500_000]))),
+        () => send('\u0000'.repeat(random.between(1, 10_000))),
         () => send(`"${'x'.repeat(3_000_000)}"`),
         () => send(gzipSync(Buffer.alloc(20_000_000)), { 'content-encoding': 'gzip' }),
       ]),
   },
   {
     name: 'texts that no store takes, in a sound event',
-    play: ({ dice, send }) =>
+    play: ({ random, send }) =>
       times(8, () => {
-        const text = dice.pick(['\ud800', 'a\udc00b', '\u0000', hostileText(dice), 'x'.repeat(50_000)]);
-        const field = dice.pick(['partnerInvoiceId', 'partnerTenantId', 'invoiceNumber', 'currencyCode']);
-        const eventType = dice.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']);
+        const text = random.pick(['\ud800', 'a\udc00b', '\u0000', hostileText(random), 'x'.repeat(50_000)]);
+        const field = random.pick(['partnerInvoiceId', 'partnerTenantId', 'invoiceNumber', 'currencyCode']);
+        const eventType = random.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']);
         return send(aDelivery({ metadata: { eventType }, payload: { [field]: text } }).body);
       }),
   },
   {
     name: 'announcements that cannot be true',
-    async play({ dice, send, service }) {
+    async play({ random, send, service }) {
       await times(5, async () => {
         const { invoiceId } = await service.createInvoice({ rows: 2 });
-        const lies = dice.pick<object>([
-          { fileSizeBytes: dice.pick([1e13, -1, 0, 1.5, Number.MAX_SAFE_INTEGER]) },
-          { fileHashSha256: dice.pick(['', 'a'.repeat(64), 'z'.repeat(64), '0'.repeat(100_000)]) },
-          { presignedUrl: dice.pick(NO_URLS) },
+        const lies = random.pick<object>([
+          { fileSizeBytes: random.pick([1e13, -1, 0, 1.5, Number.MAX_SAFE_INTEGER]) },
+          { fileHashSha256: random.pick(['', 'a'.repeat(64), 'z'.repeat(64), '0'.repeat(100_000)]) },
+          { presignedUrl: random.pick(NO_URLS) },
           { invoiceTotalAmount: 1e300, totalTransactionCount: 2 ** 53 },
         ]);
         await service.finalize(invoiceId);
@@ -51,27 +51,27 @@ export const HOSTILE_DELIVERIES: readonly HostileInput[] = [
   },
   {
     name: 'unknown types, foreign partners, ids used twice',
-    async play({ dice, send, service, honest }) {
+    async play({ random, send, service, honest }) {
       await send(
-        aDelivery({ metadata: { eventType: dice.pick(['invoice_paid', '', hostileText(dice)]) } }).body,
+        aDelivery({ metadata: { eventType: random.pick(['invoice_paid', '', hostileText(random)]) } }).body,
       );
-      await send(aDelivery({ metadata: { partnerId: dice.uuid() } }).body);
+      await send(aDelivery({ metadata: { partnerId: random.uuid() } }).body);
       const known = service.events.find((text) => text.includes(honest[0]?.invoiceId ?? '')) ?? '';
-      // The id of an event that was heard already, now with another meaning.
+      // The id of a received event, with another meaning.
       await send(changed(known, { eventType: 'invoice_voided' }, { invoiceStatus: 'voided' }));
     },
   },
   {
     name: 'clocks that are mad',
-    play: ({ dice, send, service }) =>
+    play: ({ random, send, service }) =>
       times(4, async () => {
-        const eventTimestamp = dice.pick(MAD_INSTANTS);
+        const eventTimestamp = random.pick(MAD_INSTANTS);
         await send(aDelivery({ metadata: { eventTimestamp } }).body);
         const { invoiceId } = await service.createInvoice({ rows: 2 });
         await service.finalize(invoiceId);
         const dates = {
-          presignedUrlExpiresAt: dice.pick(MAD_INSTANTS),
-          invoiceDate: dice.pick(MAD_INSTANTS),
+          presignedUrlExpiresAt: random.pick(MAD_INSTANTS),
+          invoiceDate: random.pick(MAD_INSTANTS),
         };
         await send(changed(service.events.at(-1) ?? '', { eventTimestamp, eventId: randomUUID() }, dates));
       }),

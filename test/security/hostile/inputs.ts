@@ -32,17 +32,17 @@ export const NETWORK_INPUTS: readonly HostileInput[] = [
   },
   {
     name: 'requests of other kinds',
-    async play({ product, dice }) {
+    async play({ product, random }) {
       const methods = ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
       for (const method of methods) {
-        const headers = { 'x-odd': 'y'.repeat(dice.pick([1, 5_000, 30_000])) };
+        const headers = { 'x-odd': 'y'.repeat(random.pick([1, 5_000, 30_000])) };
         await deliver(product.webhookUrl, null, { method, headers }).catch(() => undefined);
       }
     },
   },
   {
     name: 'requests byte by byte, at the endpoint and the dashboard',
-    async play({ product, dice }) {
+    async play({ product, random }) {
       const line = (authorization: string) =>
         `POST /webhooks/billing HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n`;
       const bytes = [
@@ -50,9 +50,9 @@ export const NETWORK_INPUTS: readonly HostileInput[] = [
         `${line(basic())}Transfer-Encoding: chunked\r\n\r\n${'F'.repeat(17)}\r\nx`,
         `${line('Basic eDp5')}Content-Length: 2\r\n\r\n{}`.repeat(20),
         `${line(basic())}Content-Length: 2\r\n\r\n{}`.repeat(20),
-        `GET /${'a'.repeat(dice.pick([10, 30_000]))} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n`,
+        `GET /${'a'.repeat(random.pick([10, 30_000]))} HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n`,
         'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-        '\u0000'.repeat(dice.between(1, 100_000)),
+        '\u0000'.repeat(random.between(1, 100_000)),
       ];
       const admin = product.address('up', 'dashboard');
       const doors = [{ port: Number(new URL(product.webhookUrl).port), isTls: true }];
@@ -73,13 +73,13 @@ export const NETWORK_INPUTS: readonly HostileInput[] = [
   },
   {
     name: 'signals in clear text',
-    async play({ product, service, honest, dice }) {
+    async play({ product, service, honest, random }) {
       for (const { invoiceId } of honest) {
-        const event = { eventId: dice.uuid(), eventType: 'invoice_voided', invoice: { invoiceId } };
+        const event = { eventId: random.uuid(), eventType: 'invoice_voided', invoice: { invoiceId } };
         await signalInClearText(product.dataDir, { partnerId: service.partnerId, invoiceId }, [event]);
       }
-      const unheard = { partnerId: service.partnerId, invoiceId: dice.uuid() };
-      await signalInClearText(product.dataDir, unheard, [hostileText(dice)]);
+      const unheard = { partnerId: service.partnerId, invoiceId: random.uuid() };
+      await signalInClearText(product.dataDir, unheard, [hostileText(random)]);
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** Values that break readers: half characters, deep nesting, numbers beyond every type, keys that mean something to JavaScript. */
 
-import type { Dice } from '../../support/dice.ts';
+import type { Random } from '../../support/random.ts';
 
 const TEXTS = [
   '',
@@ -57,41 +57,41 @@ const KEYS = [
 ];
 
 /** JSON text of any value. @param depth how deep it may still nest by chance */
-export function hostileJson(dice: Dice, depth = 4): string {
-  const kind = dice.between(0, depth > 0 ? 9 : 6);
-  if (kind <= 2) return JSON.stringify(hostileText(dice));
-  if (kind <= 4) return dice.pick(NUMBERS);
-  if (kind <= 6) return dice.pick(['null', 'true', 'false', '[]', '{}']);
-  if (kind === 7 && dice.chance(0.1)) return nested(dice);
-  const size = dice.chance(0.004) ? dice.between(100, 3_000) : dice.between(0, 4);
-  const parts = Array.from({ length: size }, () => hostileJson(dice, size > 4 ? 0 : depth - 1));
+export function hostileJson(random: Random, depth = 4): string {
+  const kind = random.between(0, depth > 0 ? 9 : 6);
+  if (kind <= 2) return JSON.stringify(hostileText(random));
+  if (kind <= 4) return random.pick(NUMBERS);
+  if (kind <= 6) return random.pick(['null', 'true', 'false', '[]', '{}']);
+  if (kind === 7 && random.chance(0.1)) return nested(random);
+  const size = random.chance(0.004) ? random.between(100, 3_000) : random.between(0, 4);
+  const parts = Array.from({ length: size }, () => hostileJson(random, size > 4 ? 0 : depth - 1));
   if (kind === 8) return `[${parts.join(',')}]`;
-  return `{${parts.map((part, index) => `${JSON.stringify(dice.chance(0.3) ? dice.pick(KEYS) : `k${index}`)}:${part}`).join(',')}}`;
+  return `{${parts.map((part, index) => `${JSON.stringify(random.chance(0.3) ? random.pick(KEYS) : `k${index}`)}:${part}`).join(',')}}`;
 }
 
-export function hostileText(dice: Dice): string {
-  const text = dice.pick(TEXTS);
-  if (dice.chance(0.01)) return text.repeat(dice.between(1, 1_000));
-  if (dice.chance(0.2))
-    return String.fromCharCode(...Array.from({ length: 8 }, () => dice.between(0, 0xffff)));
+export function hostileText(random: Random): string {
+  const text = random.pick(TEXTS);
+  if (random.chance(0.01)) return text.repeat(random.between(1, 1_000));
+  if (random.chance(0.2))
+    return String.fromCharCode(...Array.from({ length: 8 }, () => random.between(0, 0xffff)));
   return text;
 }
 
-function nested(dice: Dice): string {
-  const levels = dice.pick([10, 63, 64, 65, 1_000, 6_000]);
-  const [open, close] = dice.chance(0.5) ? ['[', ']'] : ['{"a":', '}'];
-  return open.repeat(levels) + (dice.chance(0.8) ? `1${close.repeat(levels)}` : '');
+function nested(random: Random): string {
+  const levels = random.pick([10, 63, 64, 65, 1_000, 6_000]);
+  const [open, close] = random.chance(0.5) ? ['[', ']'] : ['{"a":', '}'];
+  return open.repeat(levels) + (random.chance(0.8) ? `1${close.repeat(levels)}` : '');
 }
 
 /** Bytes that were good, changed here and there: flipped, cut, doubled, moved. */
-export function damaged(dice: Dice, bytes: Uint8Array): Uint8Array {
+export function damaged(random: Random, bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
-  const at = dice.between(0, Math.max(0, copy.length - 1));
-  const to = dice.between(at, copy.length);
-  switch (dice.between(0, 3)) {
+  const at = random.between(0, Math.max(0, copy.length - 1));
+  const to = random.between(at, copy.length);
+  switch (random.between(0, 3)) {
     case 0:
-      for (let flips = dice.between(1, 5); flips > 0 && copy.length > 0; flips -= 1) {
-        copy[dice.between(0, copy.length - 1)] = dice.between(0, 255);
+      for (let flips = random.between(1, 5); flips > 0 && copy.length > 0; flips -= 1) {
+        copy[random.between(0, copy.length - 1)] = random.between(0, 255);
       }
       return copy;
     case 1:

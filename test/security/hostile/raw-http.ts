@@ -8,7 +8,7 @@ export interface RawTarget {
   readonly isTls: boolean;
 }
 
-/** A server that says nothing for so long waits for more; a busy machine takes its time. */
+/** A server that sends nothing for this long waits for more; a busy machine is slow. */
 const SILENCE_MS = 20_000;
 
 /**

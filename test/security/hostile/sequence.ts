@@ -5,16 +5,16 @@
  */
 
 import { join } from 'node:path';
-import { createDice } from '../../support/dice.ts';
+import { unsettled } from '../../support/billing-traffic.ts';
 import {
   type ForeignInvoice,
   type ForeignQuirk,
   type ForeignRoute,
   startForeignService,
 } from '../../support/foreign-service.ts';
-import { unsettled } from '../../support/foreign-story.ts';
 import { createProduct, type Product } from '../../support/processes/product.ts';
-import { addTo, askACopy, differences, exact, type Sum } from '../../support/published-data.ts';
+import { addTo, differences, exact, queryCopy, type Sum } from '../../support/published-data.ts';
+import { createRandom } from '../../support/random.ts';
 import { basic, deliver } from '../../webhook/a-delivery.ts';
 import { DAMAGE_BESIDE_THE_ARCHIVE, DAMAGE_IN_THE_ARCHIVE, DAMAGE_RULES } from './damage.ts';
 import { NETWORK_INPUTS } from './inputs.ts';
@@ -24,7 +24,7 @@ export interface HostileSequenceOptions {
   readonly seed: number;
   /** How many inputs are drawn for each of the two parts, before the restart and while nothing runs. */
   readonly inputs: number;
-  /** Also what damages the archive, after which `verify` ends with 1 and says what is damaged. */
+  /** Also what damages the archive, after which `verify` ends with 1 and names the damage. */
   readonly isArchiveDamaged: boolean;
   /** For an honest invoice, from its event to the published file. */
   readonly withinMs: number;
@@ -41,7 +41,7 @@ export interface HostileSequenceResult {
 
 export async function playHostileSequence(options: HostileSequenceOptions): Promise<HostileSequenceResult> {
   const { seed, inputs, isArchiveDamaged, withinMs, progress } = options;
-  const dice = createDice(seed);
+  const random = createRandom(seed);
   const service = await startForeignService({ seed });
   const product = await createProduct({ service });
   const [played, broken]: [string[], string[]] = [[], []];
@@ -50,11 +50,11 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
   const quirks = new Map<string, Partial<Record<ForeignRoute, ForeignQuirk>>>();
   let slowestHonestMs = 0;
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) {
-    service.play(route, (ask) => (quirks.get(ask.invoice?.invoiceId ?? '')?.[route] ?? ask.asUsual)(ask));
+    service.play(route, (ask) => (quirks.get(ask.invoice?.invoiceId ?? '')?.[route] ?? ask.respond)(ask));
   }
   service.register({ url: product.webhookUrl, headers: { authorization: basic() } });
   const world: HostileWorld = {
-    ...{ product, service, dice, honest },
+    ...{ product, service, random, honest },
     answer: (invoiceId, routes) => void quirks.set(invoiceId, routes),
     later: (end) => void ends.push(end),
     async send(body, headers = {}) {
@@ -68,7 +68,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
 
   async function attack(kinds: readonly HostileInput[], count: number): Promise<void> {
     for (let nth = 0; nth < count; nth += 1) {
-      const input = dice.pick(kinds);
+      const input = random.pick(kinds);
       played.push(input.name);
       progress?.(input.name);
       await input.play(world);
@@ -76,7 +76,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
   }
 
   async function bill(when: string): Promise<void> {
-    const invoice = await service.createInvoice({ tenant: 'Honest', rows: dice.between(1, 30) });
+    const invoice = await service.createInvoice({ tenant: 'Honest', rows: random.between(1, 30) });
     honest.push(invoice);
     const beganMs = Date.now();
     await service.finalize(invoice.invoiceId);
@@ -99,7 +99,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
     if (broken.length > 0) return { seed, played, broken, slowestHonestMs };
     await attack(isArchiveDamaged ? [...running, ...DAMAGE_IN_THE_ARCHIVE] : running, inputs);
     await bill('after hostile inputs');
-    if (dice.chance(0.5)) await product.kill('up');
+    if (random.chance(0.5)) await product.kill('up');
     else expectZero(broken, 'SIGTERM', (await product.stop('up')).code);
     await attack(damage, Math.ceil(inputs / 4));
     await product.start('up').catch((error: unknown) => broken.push(`a restart: ${String(error)}`));
@@ -140,8 +140,8 @@ async function check(
 async function differingSums({ dataDir }: Product, honest: readonly ForeignInvoice[]): Promise<string[]> {
   const expected = new Map<string, Sum>();
   for (const row of honest.flatMap(({ rows }) => rows)) addTo(expected, row.invoiceId, row.billingCost);
-  const found = await askACopy(join(dataDir, 'reports.duckdb'), (ask) =>
-    ask(
+  const found = await queryCopy(join(dataDir, 'reports.duckdb'), (query) =>
+    query(
       'select invoice_id::varchar as id, count(*) as n, sum(billing_cost) as cost from shipments group by 1',
     ),
   );

@@ -1,9 +1,9 @@
 /**
- * Connections that want nothing but the room of others: silent, with half a handshake, half closed, with slow headers
- * and slow bodies; each is opened again when it is ended. Only ever against an endpoint on loopback.
+ * Connections that only take the place of others: silent, with half a handshake, half closed, with slow headers and slow bodies;
+ * each is opened again when it ends. Only against an endpoint on loopback.
  *
- * As a program (`PORT SOCKETS SOURCES`) it runs beside what it attacks, until its parent's pipe closes; ten times a second and at
- * its end it prints a line with how many it opened.
+ * As a program (`PORT SOCKETS SOURCES`) it runs until its parent's pipe closes; ten times a second and at its end it prints a
+ * line with the number of opened connections.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -18,7 +18,7 @@ export interface HostileSockets {
 type Target = { readonly port: number; readonly host: string; readonly localAddress: string };
 
 const RENEW_AFTER_MS = 100;
-/** Where nobody listens: sixty that tried again every 100 ms took 184 ms of processor time a second. */
+/** After a refused connection: sixty that tried again every 100 ms took 184 ms of processor time a second. */
 const RENEW_REFUSED_AFTER_MS = 1_000;
 const DRIP_MS = 1_000;
 
@@ -106,8 +106,8 @@ if (import.meta.main) {
     sockets: Number(sockets),
     sources: sources.split(','),
   });
-  const say = (then?: () => void): boolean =>
+  const report = (then?: () => void): boolean =>
     process.stdout.write(`${JSON.stringify(attack.opened())}\n`, then);
-  setInterval(say, 100);
-  process.stdin.resume().on('end', () => say(() => process.exit(0)));
+  setInterval(report, 100);
+  process.stdin.resume().on('end', () => report(() => process.exit(0)));
 }

@@ -25,15 +25,15 @@ export function startAttack(port: string, sockets: number, sources: readonly str
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   setPriority(attacker.pid ?? Number.NaN, constants.priority.PRIORITY_BELOW_NORMAL);
-  let said: Opened = {};
+  let latest: Opened = {};
   createInterface({ input: attacker.stdout }).on('line', (line) => {
-    said = JSON.parse(line) as Opened;
+    latest = JSON.parse(line) as Opened;
   });
   const ended = once(attacker, 'close');
   return {
-    opened: () => totalOf(said),
+    opened: () => totalOf(latest),
     async hasOpened(count) {
-      while (totalOf(said) < count) {
+      while (totalOf(latest) < count) {
         if (attacker.exitCode !== null) throw new Error('The attacker ended.');
         await sleep(50);
       }
@@ -41,7 +41,7 @@ export function startAttack(port: string, sockets: number, sources: readonly str
     async end() {
       attacker.stdin.end();
       await ended;
-      return said;
+      return latest;
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Dice } from '../../support/dice.ts';
 import type {
   ForeignInvoice,
   ForeignQuirk,
@@ -6,11 +5,12 @@ import type {
   ForeignService,
 } from '../../support/foreign-service.ts';
 import type { Product } from '../../support/processes/product.ts';
+import type { Random } from '../../support/random.ts';
 
 export interface HostileWorld {
   readonly product: Product;
   readonly service: ForeignService;
-  readonly dice: Dice;
+  readonly random: Random;
   /** Invoices that must come through whatever happens. */
   readonly honest: readonly ForeignInvoice[];
   /** How the service answers about one invoice from here on. */

@@ -1,6 +1,6 @@
 /**
- * Before each test file: puts the process into the environment of the file, and its folder for temporary files, with those of the
- * processes that it starts, into one folder that is removed after the file.
+ * Before each test file: sets the environment of the file, and one folder for the temporary files of the process and its children,
+ * which is removed after the file.
  */
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect } from 'vitest';
 import { environmentOf } from './environment.ts';
-import { folderPrefix, rootOfFolders } from './where-folders-lie.ts';
+import { folderPrefix, rootOfFolders } from './test-folders.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const environment = environmentOf(relative(root, expect.getState().testPath ?? ''));
-// The process that runs the files is a child of the one that runs the whole.
+// The process that runs the files is a child of the one that runs the suite.
 const folder = mkdtempSync(join(rootOfFolders(), `${folderPrefix(process.ppid)}${environment.folder}-`));
-// A PostgreSQL that root starts runs under another user, which has to get through to its own folder.
+// A PostgreSQL that root starts runs under another user, which needs access to its own folder.
 chmodSync(folder, 0o711);
 
 const before = setVariables({ ...environment.variables, TMPDIR: folder });

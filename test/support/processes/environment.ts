@@ -32,7 +32,7 @@ export function environmentOf(file: string): TestEnvironment {
   let at = 0;
   const choose = <T>(choices: readonly T[]): T => {
     const chosen = choices[((hash[at++] ?? 0) + shift) % choices.length];
-    if (chosen === undefined) throw new RangeError('There is nothing to choose from.');
+    if (chosen === undefined) throw new RangeError('No choices.');
     return chosen;
   };
   const locale = choose(LOCALES);
@@ -46,4 +46,9 @@ export function environmentOf(file: string): TestEnvironment {
     folder: choose(FOLDERS),
     umask: choose(UMASKS),
   };
+}
+
+/** The name for generated data that the environment of the test file chooses, or a plain one outside of a test. */
+export function testName(): string {
+  return process.env.TEST_NAME ?? 'Plain';
 }

@@ -1,6 +1,6 @@
 /**
- * A port for a process that has to come back on the same one after a kill. It lies below those that the system gives to
- * whoever asks for any (32768 and up, as Linux is set), so that nobody else is given it while the process is away.
+ * A port for a process that has to restart on the same one after a kill. It is below the range of ephemeral ports (32768 and up on
+ * Linux), so that no other process gets it in between.
  */
 
 import { randomInt } from 'node:crypto';

@@ -1,7 +1,6 @@
 /**
- * The order of test files where no earlier run tells how long each takes, as in a fresh checkout: vitest would take the size
- * of a file for that, and begin a minute of processes in twenty lines when everything else is done. What vitest remembers of an
- * earlier run counts first; a file it does not know has its place by the table that `npm run test-seconds` writes.
+ * Starts the longest test files first. Vitest sorts by the durations of an earlier run; in a fresh checkout, where it would use the
+ * sizes of the files, the table of `npm run test-seconds` is used.
  */
 
 import { readFileSync } from 'node:fs';
@@ -23,8 +22,8 @@ export class LongestFirst extends BaseSequencer {
   }
 
   private secondsOf(specification: TestSpecification): number {
-    const remembered = this.ctx.cache.getTestSpecificationResult(specification);
+    const earlier = this.ctx.cache.getTestSpecificationResult(specification);
     const file = relative(this.ctx.config.root, specification.moduleId);
-    return remembered === undefined ? (SECONDS[file] ?? 0) : remembered.duration / 1_000;
+    return earlier === undefined ? (SECONDS[file] ?? 0) : earlier.duration / 1_000;
   }
 }

@@ -1,12 +1,11 @@
 /**
  * Before each test file: DuckDB in its process, and in those that it starts, works with one thread.
  *
- * DuckDB hands parts of the smallest statement to as many threads as there are cores and, until they are done, asks again and
- * again whether they are. A fixture has a few rows, the cores are taken by other tests, and a fifth of the processor's time
- * went there. What is proved about threads says so with `useAllThreads` or `withAllThreads`.
+ * DuckDB distributes the smallest statement over all cores and polls until its threads are done, which took a fifth of the processor
+ * time of tests with few rows. Tests of several threads use `useAllThreads` or `withAllThreads`.
  */
 
-/** Read by DuckDB's native code (`DBConfig::GetSystemMaxThreads`) at the opening of an instance that is not told how many. */
+/** Read by DuckDB (`DBConfig::GetSystemMaxThreads`) when an instance is opened without a number of threads. */
 const THREADS = 'SLURM_CPUS_ON_NODE';
 
 process.env[THREADS] = '1';

@@ -22,23 +22,23 @@ export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
 
 export interface ProductOptions {
   readonly service: ServiceAddress & Pick<ForeignService, 'storageHost'>;
-  /** Over what `settingsFor` chooses. */
+  /** Replace those of `settingsFor`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The worker is loaded with `die-at.ts` and ends at the durable point that is written into `armFile`. */
+  /** The worker is `killable-worker.ts` and is killed at the durable point that is written into `armFile`. */
   readonly isMortal?: boolean;
 }
 
 export interface Product {
-  /** Fresh, below a folder that `close` removes. */
+  /** New, below a folder that `close` removes. */
   readonly dataDir: string;
   readonly logFolder: string;
   readonly armFile: string;
   readonly webhookUrl: string;
   readonly user: string;
   readonly password: string;
-  /** Resolves when the role has said `ready`. @throws Error it ended before, with what it wrote */
+  /** Resolves when the role is ready. @throws Error with its output when it ended before */
   start(role: Role): Promise<void>;
-  /** kill -9; resolves when the process is gone. A role that does not run is left alone. */
+  /** kill -9; resolves when the process has ended. Does nothing for a role that does not run. */
   kill(role: Role): Promise<void>;
   signal(role: Role, signal: NodeJS.Signals): void;
   /** SIGTERM; the exit code, and how long it took. */
@@ -48,7 +48,7 @@ export interface Product {
   isRunning(role: Role): boolean;
   /** From the `ready` line of the role's last start. */
   address(role: Role, name: string): string | null;
-  /** By which its server's processes are found. */
+  /** Command line words by which its server's processes are found. */
   readonly temporalServer: readonly string[];
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
@@ -60,13 +60,13 @@ export interface Product {
     ...args: readonly string[]
   ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
   log(role: Role): string;
-  /** Ends everything that was started; the folder stays when `keep` says so. */
+  /** Kills every role and removes the folder unless `keep`. */
   close(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
-const KILLABLE_ENTRY = testProgram('support/processes/killable-entry.ts');
+const KILLABLE_WORKER = testProgram('support/processes/killable-worker.ts');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** A machine that runs other tests beside takes its time. */
+/** Enough for a machine that runs other tests. */
 const READY_WITHIN_MS = 90_000;
 
 interface Running {
@@ -119,7 +119,7 @@ export async function createProduct({
     const output = openSync(logPath(role), 'a');
     // `bin/billsync` becomes Node itself, so the pid is the product's either way.
     const [program, ...args] =
-      isMortal && role === 'worker' ? [process.execPath, KILLABLE_ENTRY] : [BILLSYNC];
+      isMortal && role === 'worker' ? [process.execPath, KILLABLE_WORKER] : [BILLSYNC];
     const child = spawn(program ?? '', [...args, role], {
       stdio: ['ignore', output, output],
       cwd: ROOT,
@@ -212,10 +212,9 @@ export function settingsFor(service: ProductOptions['service']): Record<string, 
   };
 }
 
-/** Without settings of whoever runs the tests: each would change what is proved. */
 function readyLine(text: string): ReadonlyMap<string, string> | null {
   const line = /^ready( .*)?$/m.exec(text);
   if (line === null) return null;
-  const words = (line[1] ?? '').trim().split(' ');
-  return new Map(words.map((word) => [word.replace(/=.*$/s, ''), word.replace(/^[^=]*=/, '')]));
+  const pairs = (line[1] ?? '').trim().split(' ');
+  return new Map(pairs.map((pair) => [pair.replace(/=.*$/s, ''), pair.replace(/^[^=]*=/, '')]));
 }

@@ -1,38 +1,41 @@
 /**
- * Runs `billsync`, as it is published, in one process for all commands of a test process: for tests that ask what a command
- * says and does. Where the process itself is what is tested (its signals, streams, start), `billsync.ts` starts one.
+ * Runs commands of the built `billsync` in one process for all commands of a test process. Tests of the process itself (signals,
+ * streams, start) use `billsync.ts`.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Answered, Asked, Played } from '../play-commands.ts';
 import { BILLSYNC, cleanEnvironment, type Finished, type RunOptions } from './billsync.ts';
+import type { CommandRequest, CommandResponse, CommandResult } from './command-runner.ts';
 import { testProgram } from './test-program.ts';
 
-const PLAYER = testProgram('support/play-commands.ts');
+const RUNNER = testProgram('support/processes/command-runner.ts');
 /** Less than a test may take. */
-const PATIENCE_MS = 110_000;
+const TIMEOUT_MS = 110_000;
 
-const waiting = new Map<number, { resolve: (played: Played) => void; reject: (error: Error) => void }>();
-let player: ChildProcess | undefined;
+const waiting = new Map<
+  number,
+  { resolve: (result: CommandResult) => void; reject: (error: Error) => void }
+>();
+let runner: ChildProcess | undefined;
 let lastId = 0;
 
-/** One after the other, also when several are asked at once. @throws Error the process ended instead of answering */
+/** Commands run one after the other. @throws Error when the process ended without a result */
 export async function runCommand(
   args: readonly string[],
   { env = {}, cwd = process.cwd() }: Pick<RunOptions, 'env' | 'cwd'> = {},
 ): Promise<Finished> {
-  player ??= startPlayer();
+  runner ??= startRunner();
   const id = ++lastId;
-  const play = { args, env: cleanEnvironment(env), cwd, patienceMs: PATIENCE_MS };
-  const answered = new Promise<Played>((resolve, reject) => waiting.set(id, { resolve, reject }));
-  player.send({ id, play } satisfies Asked);
+  const run = { args, env: cleanEnvironment(env), cwd, timeoutMs: TIMEOUT_MS };
+  const answered = new Promise<CommandResult>((resolve, reject) => waiting.set(id, { resolve, reject }));
+  runner.send({ id, run } satisfies CommandRequest);
   const { exitCode, stdout, stderr } = await answered;
   return { exitCode, stdout, stderr };
 }
 
 /** It ends when the process that started it does. */
-function startPlayer(): ChildProcess {
-  const child = fork(PLAYER, [BILLSYNC], {
+function startRunner(): ChildProcess {
+  const child = fork(RUNNER, [BILLSYNC], {
     execArgv: [],
     env: cleanEnvironment(),
     cwd: '/',
@@ -40,12 +43,12 @@ function startPlayer(): ChildProcess {
   });
   child.unref();
   child.channel?.unref();
-  child.on('message', ({ id, played }: Answered) => {
-    waiting.get(id)?.resolve(played);
+  child.on('message', ({ id, result }: CommandResponse) => {
+    waiting.get(id)?.resolve(result);
     waiting.delete(id);
   });
   child.once('exit', (code, signal) => {
-    player = undefined;
+    runner = undefined;
     for (const { reject } of waiting.values()) {
       reject(new Error(`The process that runs commands ended with ${code ?? signal}.`));
     }

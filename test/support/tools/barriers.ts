@@ -14,28 +14,25 @@ export async function barriers(page: Page, choice: object = {}): Promise<unknown
 }
 
 /**
- * Of each element what axe's rules but the one of colours judge: what it is and in what, which attributes it has and what those
- * that mean something say, whether it has words; of the page its headings' order, and an id that stands there twice.
+ * The input of axe's rules except the one for colors: for each element its name, parent, attributes and whether it has text; for the
+ * page the order of headings and duplicate ids.
  */
 const KINDS = `(() => {
   const elements = [...document.querySelectorAll('*')].filter((one) => one.localName === 'a' || !one.closest('svg *'));
-  const told = (one, name) => name === 'value' ? '' :
+  const described = (one, name) => name === 'value' ? '' :
     /^(role|type|scope|class|lang|dir|tabindex|rel|aria-(?!label|describedby|controls))/.test(name)
       ? name + '=' + one.getAttribute(name)
       : name + (one.getAttribute(name).trim() === '' ? ' empty' : '');
   const kinds = elements.map((one) =>
-    [one.parentElement?.localName, one.localName, ...one.getAttributeNames().map((name) => told(one, name)),
-      one.textContent.trim() === '' ? 'no words' : ''].join(' '));
+    [one.parentElement?.localName, one.localName, ...one.getAttributeNames().map((name) => described(one, name)),
+      one.textContent.trim() === '' ? 'no text' : ''].join(' '));
   const outline = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(({ localName }) => localName);
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => 'twice ' + id);
   return [...new Set([...kinds, outline.join(), ...twice])];
 })()`;
 
-/**
- * Looks at a page only when it has something that no page before it had: axe takes longer over a page than the server and the
- * browser together, and of hundreds of pages most are made of the same parts. @param choice of axe's options
- */
+/** Checks a page only if it has an element that no earlier page had, because axe is slower than server and browser together. */
 export function barriersOfNewKinds(choice: object): (page: Page) => Promise<unknown> {
   const known = new Set<string>();
   return async (page) => {

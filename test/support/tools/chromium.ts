@@ -1,10 +1,9 @@
 /**
- * Finds a real Chromium for the tests that look at pages, or gets one, so that nobody has to install it by hand.
+ * Finds or installs a real Chromium for the tests of pages.
  *
- * Tried in this order: the build that `@sparticuz/chromium` ships with the system libraries it needs, a Chromium on PATH,
- * Debian's package when we are root. The shipped one is first because it is the same everywhere and takes three fifths of the
- * processor's time: it is Chromium's headless shell, where a distribution's is the whole browser. What cannot be had is an error
- * with a sentence, never a skipped test.
+ * In this order: the build of `@sparticuz/chromium` with its system libraries, a Chromium on PATH, Debian's package when running as
+ * root. The first is the same everywhere and needs three fifths of the processor time, because it is the headless shell. A missing
+ * browser is an error, never a skipped test.
  */
 
 import { execFile } from 'node:child_process';
@@ -162,7 +161,8 @@ async function alone<T>(cacheDir: string, work: () => Promise<T>): Promise<T> {
   const lock = join(cacheDir, 'chromium.lock');
   const deadline = Date.now() + APT_TIMEOUT_MS + UNPACK_TIMEOUT_MS;
   while (!(await take(lock))) {
-    if (Date.now() > deadline) throw new Error(`${lock} is held; remove it when nobody installs Chromium`);
+    if (Date.now() > deadline)
+      throw new Error(`${lock} is held; remove it when no other run installs Chromium`);
     await sleep(250);
   }
   try {

@@ -1,4 +1,4 @@
-/** A file that a person exported by hand: imported, refused with all that is wrong with it, or only checked. */
+/** A file that an operator exported: imported, refused with its findings, or only checked. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
 import type { Imported, ImportRequest, LoadedRows } from '../../../lib/wire/warehouse-requests.ts';
 import { type ImportDeps, importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
-import { aCsv, anEvent, ask, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
+import { aCsv, anEvent, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -39,8 +39,7 @@ describe('importFile', () => {
       records: 1,
       outcome: { outcome: 'loaded', proof: 'unproved' },
     });
-    const { path } = await t.warehouse.publish();
-    expect(await ask(path, 'select file_source, came_from, is_current from files')).toEqual([
+    expect(await t.query('select file_source, came_from, is_current from files')).toEqual([
       { file_source: 'file', came_from: 'march invoice.csv', is_current: true },
     ]);
   });
@@ -108,37 +107,25 @@ describe('a dry run', () => {
   const cut = aCsv().subarray(0, -2);
 
   test.each<[string, Buffer, Partial<ImportDeps>]>([
-    ['a good file', aCsv([{}, { 'Ship Date': '2026-02-01' }]), {}],
     ['two currencies', aCsv([{}, { 'Currency Code': 'EUR' }]), {}],
     ['a bad cell', aCsv([{ 'Billing Cost': 'x' }]), {}],
-    [
-      'a fault of the file and one in a cell',
-      Buffer.concat([aCsv([{ Carrier: '' }]), Buffer.from('a,b\r\n')]),
-      {},
-    ],
-    ['a last line that nothing proves', cut, {}],
-    [
-      'a last line that the header proves',
-      cut,
-      lookUp({ invoiceTotalAmount: '9.16', totalTransactionCount: 1 }),
-    ],
-    ['another count than the service states', aCsv(), lookUp({ totalTransactionCount: 2 })],
+    ['bad bytes and a bad cell', Buffer.concat([aCsv([{ Carrier: '' }]), Buffer.from('a,b\r\n')]), {}],
+    ['a last line without proof', cut, {}],
+    ['a proof by the header', cut, lookUp({ invoiceTotalAmount: '9.16', totalTransactionCount: 1 })],
     ['another total than the service states', aCsv(), lookUp({ invoiceTotalAmount: '9.17' })],
-    ['another currency than the service states', aCsv(), lookUp({ currencyCode: 'EUR' })],
-    [
-      'ship dates outside of the period',
-      aCsv(),
-      lookUp({ invoiceStartDate: '2020-01-01', invoiceEndDate: '2020-01-31' }),
-    ],
     ['an invoice that the service has voided', aCsv(), lookUp({}, 'voided')],
-  ])('says what the import then says, and writes nothing: %s', async (_, bytes, deps) => {
+  ])('has the outcome of the import, and writes nothing: %s', async (_, bytes, deps) => {
     const checked = await imported(bytes, { dryRun: true }, deps);
     expect(await t.warehouse.invoices()).toEqual([]);
     expect(await t.archive.file(checked.sha256)).toBeNull();
-    const { outcome, ...told } = await imported(bytes, {}, deps);
+    const { outcome, ...rest } = await imported(bytes, {}, deps);
     const expected = outcome.outcome === 'loaded' ? { ...outcome, outcome: 'checked' } : outcome;
-    const { loadId: _load, version: _version, ...shown } = expected as typeof expected & Partial<LoadedRows>;
-    expect(checked).toEqual({ ...told, outcome: shown });
+    const {
+      loadId: _load,
+      version: _version,
+      ...reported
+    } = expected as typeof expected & Partial<LoadedRows>;
+    expect(checked).toEqual({ ...rest, outcome: reported });
   });
 
   test('compares the file with the known invoice', async () => {

@@ -1,23 +1,12 @@
-/** A weaker proof never replaces a stronger one by itself: announced hash, hash asked for, neither. */
+/** A weaker proof never replaces a stronger one by itself: announced hash, hash in a response, neither. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Imported, ImportRequest, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
 import { importFile } from '../../../warehouse/import/import-files.ts';
-import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
-import {
-  aCsv,
-  anEvent,
-  ask,
-  aWarehouse,
-  INVOICE,
-  loadCsv,
-  sha256,
-  silent,
-  type TestWarehouse,
-} from '../support.ts';
+import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -48,26 +37,23 @@ async function imported(
   const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const { warehouse, archive, dataDir } = t;
   const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
-  const asking = lookUp === undefined ? deps : { ...deps, lookUp };
-  const { outcome } = await importFile(asking, { path, invoiceId: null, ...request });
+  const withLookUp = lookUp === undefined ? deps : { ...deps, lookUp };
+  const { outcome } = await importFile(withLookUp, { path, invoiceId: null, ...request });
   return outcome;
 }
 
 const choose = (version: number) =>
   t.warehouse.decide({
     ...{ kind: 'use-version', version, invoiceId: INVOICE },
-    ...{ by: 'ada', reason: 'the service says so by phone', isDryRun: false },
+    ...{ by: 'ada', reason: 'the service confirmed it by phone', isDryRun: false },
   });
 
 /** The file that totals see, its proof and what it contradicts; the same at any later instant. */
 async function counting() {
-  const { path } = await t.warehouse.publish();
-  const [invoice] = await ask(
-    path,
+  const [invoice] = await t.query(
     'select state, version, file_sha256, proof, discrepancy_rules from invoices',
   );
-  const known = await ask(
-    path,
+  const known = await t.query(
     "select distinct file_sha256 from shipments_as_known_on(timestamp '2027-01-01')",
   );
   expect(known.map((row) => row.file_sha256)).toEqual(
@@ -77,19 +63,12 @@ async function counting() {
 }
 
 async function expectRebuiltEqual(): Promise<void> {
-  const { path } = await t.warehouse.publish();
-  const read = () =>
-    ask(
-      path,
-      `select i.*, l.load_id as each_load, l.version as each_version, l.is_denied, l.is_damaged
-       from internal.invoice_state as i left join internal.loads as l on l.invoice_id = i.invoice_id order by each_load`,
-    );
-  const before = await read();
-  await t.warehouse.close();
-  await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-  expect(await read()).toEqual(before);
-  await t.reopen();
-  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+  const query = `select i.*, l.load_id as each_load, l.version as each_version, l.is_denied, l.is_damaged
+    from internal.invoice_state as i left join internal.loads as l on l.invoice_id = i.invoice_id order by each_load`;
+  const before = await t.query(query);
+  await t.rebuild();
+  expect(await t.query(query)).toEqual(before);
+  expect(await t.drift()).toEqual([]);
 }
 
 describe('a copy of a file whose hash the service named', () => {
@@ -110,7 +89,7 @@ describe('a copy of a file whose hash the service named', () => {
       discrepancy_rules: expect.stringContaining('announced-hash'),
     });
     await expectRebuiltEqual();
-    // The genuine file again says which version counts and why, and a person has it back.
+    // Importing the genuine file again reports which version counts and why.
     const chosen = { version: 2, sha256: sha256(COPY), proof: 'chosen' };
     expect(await imported(GENUINE)).toMatchObject({ version: 1, countingVersion: 2, outrankedBy: chosen });
     expect(await choose(1)).toMatchObject({ outcome: 'done' });
@@ -154,7 +133,7 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
   });
 
-  test('is not replaced by an export without a hash, nor by another hash asked for later', async () => {
+  test('is not replaced by an export without a hash, nor by a hash in a later response', async () => {
     await t.record([announced()]);
     await loadCsv(t, GENUINE);
     const outrankedBy = { version: 1, sha256: sha256(GENUINE), proof: 'announced' };
@@ -187,7 +166,7 @@ describe('a file that a spreadsheet has saved', () => {
       ],
       'leading zeros',
     ],
-  ])('is refused for %s, unless a person accepts it, which its proof shows', async (_, rows, sign) => {
+  ])('is refused for %s, unless an operator accepts it, which its proof shows', async (_, rows, sign) => {
     const bytes = aCsv(rows);
     const refused = await imported(bytes);
     expect(refused).toMatchObject({
@@ -228,7 +207,7 @@ describe('a file that a spreadsheet has saved', () => {
     ['no origin', [{ Origin: '' }]],
     ['postal codes of four digits in euros', [{ Origin: '1010', 'Currency Code': 'EUR' }]],
     ["a carrier's own letters", [{ 'Tracking Number': '1E15' }]],
-  ])('is not suspected for %s', async (_, rows) => {
+  ])('is not assumed for %s', async (_, rows) => {
     expect(await imported(aCsv(rows))).toMatchObject({ outcome: 'loaded', proof: 'unproved' });
   });
 });

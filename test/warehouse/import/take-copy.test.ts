@@ -1,4 +1,4 @@
-/** A person's file is copied and read in one pass, a large one in a thread of its own, and nothing stays behind. */
+/** An operator's file is copied and read in one pass, a large one in a thread, and no copy is left. */
 
 import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -23,7 +23,7 @@ describe.each([
   test('copies the bytes with hash and scan', async () => {
     const path = join(folder, `${rows}.csv`);
     await makeCsv(path, rows);
-    // Others may read the person's file, and nobody may write it; the copy is ours alone.
+    // Every user may read the original and no user may write it; the copy is private.
     await chmod(path, 0o444);
     const bytes = await readFile(path);
     const begun = takeCopy(folder, path);

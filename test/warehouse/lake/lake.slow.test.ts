@@ -14,7 +14,7 @@ import { diffVersions, explainTracking } from '../../../warehouse/published-copy
 import { RebuildLossError } from '../../../warehouse/rebuild.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';
-import { installDuckDbTools } from '../../support/tools/duckdb-tools.ts';
+import { installDuckDbTools } from '../../support/tools/installed-tools.ts';
 import {
   aCsv,
   anEvent,

@@ -30,7 +30,7 @@ const options = () => ({ settings, archive: t.archive, log: silent });
 
 /** Versions of one invoice are loaded one after the other, so it dies between two of them. */
 async function rebuildAndDie(): Promise<void> {
-  const program = testProgram('warehouse/recover/rebuild-and-die.ts');
+  const program = testProgram('warehouse/rebuild-and-die.ts');
   const args = [program, settings.dataDir, '2', JSON.stringify(settings)];
   const dying = spawn(process.execPath, args, {
     env: cleanEnvironment(),

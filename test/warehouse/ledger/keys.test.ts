@@ -1,4 +1,4 @@
-/** An event and an invoice's row are counted once, whichever connections take them in at the same moment. */
+/** An event and an invoice's row are counted once when two connections ingest them at the same time. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,8 +26,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As nobody does it, since all take turns: without a lock around the invoice, and while another transaction is open. */
-async function takeIn(event: ArchivedEvent, meanwhile = async (): Promise<void> => {}): Promise<number> {
+/** Ingests without a lock around the invoice, while another transaction is open; the product never does. */
+async function ingestOne(event: ArchivedEvent, meanwhile = async (): Promise<void> => {}): Promise<number> {
   return database.transaction(async (session) => {
     const taken = await insertEvents(session, [event]);
     await meanwhile();
@@ -41,15 +41,15 @@ const counted = async (table: 'event_ledger' | 'invoice_state') =>
     Number((await session.statement(`select count(*)::int as n from ${table}`))[0]?.n),
   );
 
-test('an event that two connections take in at once is taken in by one of them', async () => {
+test('an event that two connections ingest at once is ingested by one of them', async () => {
   const event = anEvent('invoice_created');
   const { eventId } = event;
   const again = anEvent('invoice_created', { eventId, header: { invoiceId: OTHER_INVOICE } });
-  const both = takeIn(again, async () => {
-    await takeIn(event);
+  const both = ingestOne(again, async () => {
+    await ingestOne(event);
   });
   await expect(both).rejects.toThrow(/conflict|constraint|duplicate key/i);
-  expect(await takeIn(event)).toBe(0);
+  expect(await ingestOne(event)).toBe(0);
   expect(await counted('event_ledger')).toBe(1);
 });
 
@@ -60,9 +60,9 @@ test('the first row of an invoice is made by one of two connections, and replace
     ['invoice_created', 'invoice_finalized'],
     ['invoice_finalized', 'invoice_voided'],
   ] as const) {
-    // Both saw the invoice as it was before: whoever comes second must not add a row beside the other's.
-    const both = takeIn(anEvent(outer, { header: { invoiceId } }), async () => {
-      await takeIn(anEvent(inner, { header: { invoiceId } }));
+    // Both read the invoice before the change; the second must not add another row.
+    const both = ingestOne(anEvent(outer, { header: { invoiceId } }), async () => {
+      await ingestOne(anEvent(inner, { header: { invoiceId } }));
     });
     await expect(both).rejects.toThrow(/conflict|constraint|duplicate key/i);
     expect(await counted('invoice_state')).toBe(invoices + 1);
@@ -72,8 +72,8 @@ test('the first row of an invoice is made by one of two connections, and replace
 test('a delivery that was refused and is accepted later replaces its line and keeps its key', async () => {
   const event = anEvent('invoice_created', { eventId: 'any text, not only a UUID' });
   const events = await counted('event_ledger');
-  expect(await takeIn({ ...event, verdict: 'quarantined', reason: 'foreign-partner' })).toBe(1);
-  expect(await takeIn(event)).toBe(1);
-  expect(await takeIn(event)).toBe(0);
+  expect(await ingestOne({ ...event, verdict: 'quarantined', reason: 'foreign-partner' })).toBe(1);
+  expect(await ingestOne(event)).toBe(1);
+  expect(await ingestOne(event)).toBe(0);
   expect(await counted('event_ledger')).toBe(events + 1);
 });

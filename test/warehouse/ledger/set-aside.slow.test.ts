@@ -1,4 +1,4 @@
-/** One record of the archive that cannot be taken in stops no other: not in daily work, not at a start, not in a rebuild. */
+/** A record of the archive that cannot be ingested blocks no other: not in operation, not at a start, not in a rebuild. */
 
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,19 +7,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ArchivedEvent, Fact } from '../../../archive/archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
 import type { SetAside } from '../../../warehouse/ledger/ingest.ts';
-import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
-import { aCsv, aWarehouse, INVOICE, loadCsv, silent, type TestWarehouse, tickingClock } from '../support.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse, tickingClock } from '../support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 const AT = '2026-03-01T00:00:00.000Z';
 
 let t: TestWarehouse;
-let told: SetAside[];
+let reported: SetAside[];
 beforeEach(async () => {
-  told = [];
-  t = await aWarehouse({ onSetAside: (records) => told.push(...records) });
+  reported = [];
+  t = await aWarehouse({ onSetAside: (records) => reported.push(...records) });
 });
 afterEach(() => t.close());
 
@@ -28,7 +27,7 @@ function finalized(invoiceId: string, eventId: string, over: Partial<ArchivedEve
   return anArchivedEvent({ eventId, event: { ...event, invoice: { ...event.invoice, invoiceId } }, ...over });
 }
 
-/** It can be read, and no ledger has such an instant. */
+/** The archive can read it, and no ledger can store it. */
 const NO_INSTANT = '0000-01-01T00:00:00Z';
 
 async function states(): Promise<Record<string, string>> {
@@ -36,31 +35,20 @@ async function states(): Promise<Record<string, string>> {
 }
 
 async function drift(): Promise<readonly string[]> {
-  const found = await t.warehouse.verify({ full: true });
-  return found.drift.map(({ rule, found: what }) => `${rule} ${what}`);
+  return (await t.drift()).map(({ rule, found }) => `${rule} ${found}`);
 }
 
-async function rebuilt() {
-  await t.warehouse.close();
-  const made = await rebuildWarehouse({
-    ...{ settings: t.settings, archive: t.archive, log: silent, now: tickingClock() },
-    acceptLoss: true,
-  });
-  await t.reopen().catch(() => undefined);
-  return made;
-}
-
-describe('an event that the ledger does not take', () => {
+describe('an event that the ledger refuses', () => {
   test('is left out of its batch, reported once, and listed by verify', async () => {
     const odd = finalized(SECOND, 'b2', { receivedAt: NO_INSTANT });
     await t.record([finalized(INVOICE, 'a1'), odd]);
     await t.record([odd]);
     expect(await states()).toEqual({ [INVOICE]: 'finalized' });
     const place = `event b2, received ${NO_INSTANT}`;
-    expect(told).toEqual([{ place, why: expect.any(String) }]);
+    expect(reported).toEqual([{ place, why: expect.any(String) }]);
     expect(await drift()).toContainEqual(expect.stringContaining(`record-set-aside ${place}`));
     await t.reopen();
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     expect((await t.warehouse.publish()).invoices).toBe(1);
   });
 });
@@ -85,9 +73,9 @@ test('does not block other events, whatever replaces its record', async () => {
     }),
     { numRuns: 12 },
   );
-  expect((await rebuilt()).invoices).toBeGreaterThanOrEqual(runs);
-  const said = new Set(told.map(({ place }) => place));
-  expect(said.size).toBe(told.length);
+  expect((await t.rebuild({ acceptLoss: true, now: tickingClock() })).invoices).toBeGreaterThanOrEqual(runs);
+  const places = new Set(reported.map(({ place }) => place));
+  expect(places.size).toBe(reported.length);
 });
 
 describe('a damaged fact', () => {
@@ -109,7 +97,7 @@ describe('a damaged fact', () => {
         writeFileSync(journal, whole);
         appendFileSync(journal, Buffer.concat([Buffer.from('\n'), bytes, Buffer.from('\n')]));
         await t.archive.putFact(SOUND);
-        const made = await rebuilt();
+        const made = await t.rebuild({ acceptLoss: true, now: tickingClock() });
         expect(made).toMatchObject({ invoices: expect.any(Number), loads: expect.any(Number) });
         expect(await states()).toMatchObject({ [INVOICE]: 'loaded', [SECOND]: 'needs_attention' });
         await t.warehouse.publish();
@@ -121,12 +109,12 @@ describe('a damaged fact', () => {
   test('is reported once until another one follows', async () => {
     appendFileSync(join(t.dataDir, 'archive/facts/journal.ndjson'), '\n{"kind":"details"}\n\n');
     for (let look = 0; look < 3; look += 1) await t.warehouse.ingestArchive();
-    expect(told).toEqual([{ place: 'facts/journal.ndjson, line 2', why: expect.stringContaining('at') }]);
+    expect(reported).toEqual([{ place: 'facts/journal.ndjson, line 2', why: expect.stringContaining('at') }]);
   });
 });
 
-describe('a place in the archive that the warehouse kept', () => {
-  async function keepPlaces(position: string): Promise<void> {
+describe('a stored cursor of the archive', () => {
+  async function storeCursor(position: string): Promise<void> {
     await t.warehouse.close();
     const database = await Database.open({
       path: join(t.dataDir, 'warehouse.duckdb'),
@@ -139,7 +127,7 @@ describe('a place in the archive that the warehouse kept', () => {
   }
 
   test.each(['x', '99999999', '-1'])(
-    'and that the archive never gave, %j, begins the reading anew and takes nothing in twice',
+    'that the archive does not know, %j, starts reading again and ingests nothing twice',
     async (position) => {
       await t.archive.putEvent(finalized(INVOICE, 'a1'));
       const facts: readonly Fact[] = [
@@ -149,7 +137,7 @@ describe('a place in the archive that the warehouse kept', () => {
       ];
       for (const fact of facts) await t.archive.putFact(fact);
       await t.warehouse.ingestArchive();
-      await keepPlaces(position);
+      await storeCursor(position);
       await t.archive.putFact({ kind: 'duplicate', at: AT, eventId: 'a1' });
       await t.reopen().catch(() => undefined);
       await t.archive.putEvent(finalized(SECOND, 'b2'));

@@ -4,12 +4,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RECORDS_PER_CUT } from '../../../lib/wire/csv-scanner.ts';
+import { temporaryNameOf } from '../../support/folders.ts';
 import { useAllThreads } from '../../support/processes/one-duckdb-thread.ts';
-import { temporaryNameOf } from '../../support/temporary-name-of.ts';
 import {
   aCsv,
   archiveCsv,
-  ask,
   aWarehouse,
   HEADER_BYTES,
   loadArchived,
@@ -59,7 +58,7 @@ describe.each([
     });
     const wrong = `select count(*)::integer as n, count(distinct row_number)::integer as numbers
       from shipments where tracking_number = 'n' || ((row_number - 1) % 1000)`;
-    expect(await inPublished(wrong)).toEqual([{ n: RECORDS, numbers: RECORDS }]);
+    expect(await t.query(wrong)).toEqual([{ n: RECORDS, numbers: RECORDS }]);
     expect(leftInTmp()).toEqual([]);
   });
 
@@ -70,7 +69,7 @@ describe.each([
       outcome: 'rejected',
       findings: [{ row: recordsPerCut + 1, rule: 'amount', value: '1e3' }],
     });
-    expect(await inPublished('select row_number from shipments')).toEqual([]);
+    expect(await t.query('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
   });
 
@@ -81,13 +80,13 @@ describe.each([
     const path = join(t.dataDir, 'parallel.csv');
     writeFileSync(path, bytes);
     const columns = Array.from({ length: 14 }, (_column, index) => `'c${index}': 'VARCHAR'`).join();
-    const inParallel = inPublished(
+    const inParallel = t.query(
       `select * from read_csv('${path}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
         columns = {${columns}})`,
     );
     await expect(inParallel).rejects.toThrow(/CSV/);
     expect(await loadCsv(t, bytes)).toMatchObject({ outcome: 'loaded', shipments: LARGE });
-    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    expect(await t.drift()).toEqual([]);
   });
 });
 
@@ -104,7 +103,7 @@ describe('a file that is cut after fewer records', () => {
       shipments: CUT_ONCE,
     });
     const levels = 'select service_level, count(*)::integer as n from shipments group by all';
-    expect(await inPublished(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
+    expect(await t.query(levels)).toEqual([{ service_level: 'by\nair', n: CUT_ONCE }]);
   });
 
   test.each<[string, (cuts: readonly number[]) => readonly number[]]>([
@@ -115,7 +114,7 @@ describe('a file that is cut after fewer records', () => {
     const { sha256 } = await archiveCsv(t, manyRecords(CUT_ONCE));
     changeScan(sha256, ({ cuts = [], ...scan }) => ({ ...scan, cuts: changed(cuts) }));
     await expect(loadArchived(t, sha256)).rejects.toMatchObject({ code: 'misread' });
-    expect(await inPublished('select row_number from shipments')).toEqual([]);
+    expect(await t.query('select row_number from shipments')).toEqual([]);
     expect(leftInTmp()).toEqual([]);
   });
 });
@@ -130,11 +129,6 @@ test('removes the chunks of a killed load when the warehouse is opened', async (
 
 function recordBytes(): number {
   return aCsv().length - HEADER_BYTES;
-}
-
-async function inPublished(statement: string): Promise<readonly Record<string, unknown>[]> {
-  const { path } = await t.warehouse.publish();
-  return ask(path, statement);
 }
 
 function leftInTmp(): readonly string[] {

@@ -1,4 +1,4 @@
-/** Every file of the corpus gets the verdict that stands beside it, from the load and from csv-parse alone. */
+/** Every file of the corpus gets its expected verdict, from the load and from csv-parse alone. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CheckOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
@@ -34,7 +34,7 @@ describe('the corpus', () => {
       const { checked, outcome } = await checkAndLoad(bytes);
       if (verdict === 'ok') {
         expect(outcome).toMatchObject({ outcome: expect.stringMatching(/loaded/) });
-        // The load has a hash that proves the end of the file, the findings has not.
+        // The load has a hash that proves the end of the file; the check has none.
         if (bytes.toString('latin1').endsWith('\r\n')) expect(checked.outcome).toMatch(/checked|loaded/);
         expect(readReference(bytes, CORPUS_INVOICE)).toMatchObject({ isGood: true });
         return;

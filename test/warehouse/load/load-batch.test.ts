@@ -1,17 +1,17 @@
-/** Small files that wait together are read, proved and committed together; each answers for itself alone. */
+/** Small files that wait together are read, proved and committed together; each has its own outcome. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
+import { sql } from '../../../warehouse/duckdb/sql.ts';
 import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import {
   aCsv,
   anEvent,
   archiveCsv,
-  ask,
   aWarehouse,
   type Cells,
   loadArchived,
@@ -31,25 +31,20 @@ const idOf = (n: number): string => `55555555-5555-4555-8555-${`${n}`.padStart(1
 const rowsOf = (n: number): Cells[] =>
   Array.from({ length: 1 + (n % 7) }, () => ({ 'Billing Cost': `${n}.25` }));
 
-/** How often statements of these names were asked. */
-function watchStatements(...names: readonly string[]): () => Record<string, number> {
+/** How often statements of these names were run. */
+function countStatements(...names: readonly string[]): () => Record<string, number> {
   const counts: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]));
-  const note = (name: string): void => {
-    if (name in counts) counts[name] = (counts[name] ?? 0) + 1;
-  };
-  const { all, once } = Session.prototype;
-  vi.spyOn(Session.prototype, 'all').mockImplementation(function (this: Session, name, params) {
-    note(name);
-    return all.call(this, name, params);
-  });
-  vi.spyOn(Session.prototype, 'once').mockImplementation(function (this: Session, name, params) {
-    note(name);
-    return once.call(this, name, params);
+  const { statement } = Session.prototype;
+  const byText = new Map(names.map((name) => [sql(name), name]));
+  vi.spyOn(Session.prototype, 'statement').mockImplementation(function (this: Session, text, ...rest) {
+    const name = byText.get(text);
+    if (name !== undefined) counts[name] = (counts[name] ?? 0) + 1;
+    return statement.call(this, text, ...rest);
   });
   return () => counts;
 }
 
-/** The first load is at work when the others come, so these are one batch. */
+/** The first load is in progress when the others arrive, so these are one batch. */
 async function loadTogether(
   loads: readonly (() => Promise<LoadOutcome>)[],
 ): Promise<PromiseSettledResult<LoadOutcome>[]> {
@@ -65,10 +60,8 @@ function outcomes(settled: readonly PromiseSettledResult<LoadOutcome>[]): string
   return settled.map((one) => (one.status === 'fulfilled' ? one.value.outcome : String(one.reason.code)));
 }
 
-async function loaded(): Promise<readonly unknown[]> {
-  const { path } = await t.warehouse.publish();
-  return ask(
-    path,
+function loaded(): Promise<readonly unknown[]> {
+  return t.query(
     `select invoice_id::varchar as id, count(*)::integer as rows, sum(billing_cost)::varchar as cost,
        list(row_number order by row_number)::varchar as numbers
      from shipments group by all order by id`,
@@ -89,13 +82,13 @@ describe('loads that wait together', () => {
     const numbers = Array.from({ length: 40 }, (_, n) => n + 1);
     const loads: (() => Promise<LoadOutcome>)[] = [];
     for (const n of numbers) loads.push(await loadOf(n));
-    const counts = watchStatements('stage-batch', 'insert-one-pass', 'insert-loads', 'read-back');
+    const counts = countStatements('stage-batch', 'insert-one-pass', 'insert-loads', 'read-back');
     expect(new Set(outcomes(await loadTogether(loads)))).toEqual(new Set(['loaded']));
     const { 'stage-batch': batches = 0, 'insert-one-pass': alone = 0 } = counts();
     expect(batches + alone).toBeLessThanOrEqual(4);
     expect(counts()).toMatchObject({ 'insert-loads': batches + alone, 'read-back': batches + alone });
     expect(await loaded()).toEqual(numbers.map(expected));
-    expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
+    expect(await t.drift()).toEqual([]);
   });
 
   test('load although others in the batch are refused, each with its reason', async () => {
@@ -119,7 +112,7 @@ describe('loads that wait together', () => {
       await loadOf(7),
       await loadOf(8),
     ];
-    const counts = watchStatements('stage-batch');
+    const counts = countStatements('stage-batch');
     const settled = await loadTogether(loads);
     expect(outcomes(settled)).toEqual([
       ...['loaded', 'voided', 'contradicted', 'rejected', 'rejected', 'rejected', 'loaded', 'loaded'],
@@ -137,9 +130,9 @@ describe('loads that wait together', () => {
     const loads = [await loadOf(1), await loadOf(2), await loadOf(3), await loadOf(4)];
     const { sha256 } = await archiveCsv(t, aCsv(rowsOf(3), idOf(3)));
     const description = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.json`);
-    const told = JSON.parse(readFileSync(description, 'utf8'));
-    told.scan.records += 1;
-    writeFileSync(description, JSON.stringify(told));
+    const stored = JSON.parse(readFileSync(description, 'utf8'));
+    stored.scan.records += 1;
+    writeFileSync(description, JSON.stringify(stored));
     expect(outcomes(await loadTogether(loads))).toEqual(['loaded', 'loaded', 'misread', 'loaded']);
     expect(await loaded()).toEqual([1, 2, 4].map(expected));
   });
@@ -150,7 +143,7 @@ describe('loads that wait together', () => {
     const { sha256 } = await archiveCsv(t, aCsv(rowsOf(6), idOf(6)));
     const csv = join(t.dataDir, 'archive', 'files', sha256.slice(0, 2), `${sha256}.csv`);
     const bytes = readFileSync(csv);
-    // As long as before, and no CSV any more.
+    // The same length, and not CSV.
     writeFileSync(
       csv,
       Buffer.concat([bytes.subarray(0, -40), Buffer.from('"'.repeat(37)), Buffer.from('x\r\n')]),
@@ -182,14 +175,14 @@ describe('importFiles', () => {
       ...[5, 6].map((n) => fileOf(`${n}.csv`, aCsv(rowsOf(n), idOf(n)))),
     ];
     const done: number[] = [];
-    const asked = await deps();
-    const imported = await importFiles({ ...asked, onDone: (count) => done.push(count) }, requests);
+    const shared = await deps();
+    const imported = await importFiles({ ...shared, onDone: (count) => done.push(count) }, requests);
     expect(imported.map(({ invoiceId }) => invoiceId)).toEqual([1, 2, 3, 4, 5, 6].map(idOf));
     expect(imported.map(({ outcome }) => outcome.outcome)).toEqual([
       ...['loaded', 'loaded', 'loaded', 'rejected', 'loaded', 'loaded'],
     ]);
     expect(done).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(await asked.quarantine.list()).toMatchObject([{ invoiceId: idOf(4), code: 'csv-rejected' }]);
+    expect(await shared.quarantine.list()).toMatchObject([{ invoiceId: idOf(4), code: 'csv-rejected' }]);
     expect(await loaded()).toEqual([1, 2, 3, 5, 6].map(expected));
   });
 

@@ -1,17 +1,15 @@
-/** An invoice without shipments: its file is a header and nothing else, which is what a failed export looks like too. */
+/** An invoice without shipments: its file is a header and nothing else, as that of a failed export. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import {
   aCsv,
   anEvent,
   archiveCsv,
-  ask,
   aWarehouse,
   HEADER_BYTES,
   INVOICE,
-  loadArchived,
-  silent,
+  loadCsv,
+  sha256,
   type TestWarehouse,
 } from '../support.ts';
 
@@ -24,15 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-/** @param stated null: nobody announced the invoice */
-async function load(stated: object | null, announcedSha256?: string | null) {
-  const { sha256 } = await archiveCsv(t, HEADER_ONLY);
-  if (stated !== null) {
-    const fileSizeBytes = HEADER_ONLY.length;
-    const event = anEvent('invoice_finalized', { header: stated, fileHashSha256: sha256, fileSizeBytes });
-    await t.record([event]);
-  }
-  return loadArchived(t, sha256, announcedSha256 === undefined ? {} : { announcedSha256 });
+async function load(stated: object | null, announcedSha256 = sha256(HEADER_ONLY)) {
+  const announced = { fileHashSha256: sha256(HEADER_ONLY), fileSizeBytes: HEADER_ONLY.length };
+  if (stated !== null) await t.record([anEvent('invoice_finalized', { header: stated, ...announced })]);
+  return loadCsv(t, HEADER_ONLY, { announcedSha256 });
 }
 
 test('is loaded when count, total and hash agree, and survives verify and rebuild', async () => {
@@ -40,20 +33,16 @@ test('is loaded when count, total and hash agree, and survives verify and rebuil
     ...{ outcome: 'loaded', shipments: 0, billingCost: '0.0000', currencyCode: 'EUR', proof: 'hash' },
     discrepancies: [],
   });
-  expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
-  const question = `select state, shipments::integer as n, billing_cost::varchar as cost, currency_code from invoices`;
-  const { path } = await t.warehouse.publish();
-  const before = await ask(path, question);
+  expect(await t.drift()).toEqual([]);
+  const query = `select state, shipments::integer as n, billing_cost::varchar as cost, currency_code from invoices`;
+  const before = await t.query(query);
   expect(before).toEqual([{ state: 'loaded', n: 0, cost: '0.0000', currency_code: 'EUR' }]);
-  await t.warehouse.close();
-  const made = await rebuildWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-  expect(made.losses).toEqual([]);
-  expect(await ask(path, question)).toEqual(before);
-  await t.reopen();
+  expect((await t.rebuild()).losses).toEqual([]);
+  expect(await t.query(query)).toEqual(before);
 });
 
 test.each([
-  ['nobody stated what the invoice holds', null, undefined],
+  ['no count was stated', null, undefined],
   ['another count was stated', { ...NOTHING_BILLED, totalTransactionCount: 1 }, undefined],
   ['another total was stated', { ...NOTHING_BILLED, invoiceTotalAmount: '0.01' }, undefined],
   ['another hash was announced', NOTHING_BILLED, 'f'.repeat(64)],
@@ -66,8 +55,11 @@ test.each([
 
 test('has the same result in a dry run', async () => {
   const file = await archiveCsv(t, HEADER_ONLY);
-  const asked = { invoiceId: INVOICE, file, csvPath: await t.archive.localPath(file.sha256) };
-  expect(await t.warehouse.check({ ...asked, details: null })).toMatchObject({ outcome: 'rejected' });
+  const request = { invoiceId: INVOICE, file, csvPath: await t.archive.localPath(file.sha256) };
+  expect(await t.warehouse.check({ ...request, details: null })).toMatchObject({ outcome: 'rejected' });
   const details = { status: 'finalized', header: NOTHING_BILLED } as const;
-  expect(await t.warehouse.check({ ...asked, details })).toMatchObject({ outcome: 'checked', shipments: 0 });
+  expect(await t.warehouse.check({ ...request, details })).toMatchObject({
+    outcome: 'checked',
+    shipments: 0,
+  });
 });

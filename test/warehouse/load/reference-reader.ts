@@ -1,6 +1,6 @@
 /**
- * The second reading of an invoice CSV, by csv-parse alone: what the specification says a good file is, without our
- * scan and without DuckDB. Tests confront the load with it.
+ * A second reader of an invoice CSV, by csv-parse alone: a good file by the specification, without our scan and
+ * without DuckDB. Tests compare the load with it.
  */
 
 import { parse } from 'csv-parse/sync';

@@ -8,9 +8,9 @@ useAllThreads();
 
 test('both readers agree on 2,000 generated files', async () => {
   const { files, good, refused, disagreements } = await confront({ files: 2_000, seed: 20_260_301 });
-  const told = disagreements.map(({ why, bytes }) => `${why}: ${JSON.stringify(bytes.toString('latin1'))}`);
-  expect(told).toEqual([]);
+  const lines = disagreements.map(({ why, bytes }) => `${why}: ${JSON.stringify(bytes.toString('latin1'))}`);
+  expect(lines).toEqual([]);
   expect(files).toBe(2_000);
-  // A generator that only makes one kind would prove nothing.
+  // A generator of one kind only would prove nothing.
   expect(Math.min(good, refused)).toBeGreaterThan(200);
 });

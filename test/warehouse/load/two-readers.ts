@@ -21,7 +21,7 @@ import { Database } from '../../../warehouse/duckdb/database.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 import type { Row } from '../../../warehouse/duckdb/statements.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from '../../../warehouse/load/chunks.ts';
-import { makeMemoryFolder } from '../../support/memory-folder.ts';
+import { makeMemoryFolder } from '../../support/folders.ts';
 import { anyCsvFile, INVOICE } from './any-csv-file.ts';
 import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 
@@ -77,7 +77,7 @@ export async function confront(options: {
   return { files: done, good, refused: done - good, disagreements };
 }
 
-/** `why` is null when both readers say the same. */
+/** `why` is null when both readers agree. */
 export interface Verdict {
   readonly why: string | null;
   readonly isGood: boolean;
@@ -89,7 +89,7 @@ export interface Forms {
   readonly other: Buffer;
 }
 
-/** Each asks DuckDB for all files at once, since a question takes longer than reading a small file. */
+/** Each queries DuckDB for all files at once, since a query takes longer than reading a small file. */
 export interface Readers {
   compare(files: readonly Buffer[]): Promise<readonly Verdict[]>;
   /** Whether a file of another form comes to the same rows under all tolerances, or is refused as the specified one is. */
@@ -157,9 +157,9 @@ async function compareAll(database: Database, files: readonly Buffer[]): Promise
   return checked.map((file) => {
     const { reference, isGood, scan } = file;
     if (scan.findingCount === 0) return { isGood, why: whys[passed.indexOf(file)] ?? null };
-    const said = scan.findings.map(({ rule }) => rule).join(', ');
+    const rules = scan.findings.map(({ rule }) => rule).join(', ');
     const agrees = !reference.isGood && reference.cells.length === 0;
-    return { isGood, why: agrees ? null : `the scan refuses (${said}), csv-parse does not` };
+    return { isGood, why: agrees ? null : `the scan refuses (${rules}), csv-parse does not` };
   });
 }
 
@@ -204,9 +204,9 @@ async function whyUnlike(
   );
   if (!allGood) {
     const { findings } = await findBrokenRows(path, INVOICE);
-    const said = findings.map(({ rule, row, column }) => `${rule}@${row}/${column}`);
-    if (reference.isGood || said.length === 0) return `DuckDB refuses, csv-parse says ${said.join(' ')}`;
-    return same(said, reference.cells.slice(0, 100)) ? null : 'the findings differ';
+    const found = findings.map(({ rule, row, column }) => `${rule}@${row}/${column}`);
+    if (reference.isGood || found.length === 0) return `DuckDB refuses, csv-parse finds ${found.join(' ')}`;
+    return same(found, reference.cells.slice(0, 100)) ? null : 'the findings differ';
   }
   if (!reference.isGood) return `DuckDB takes what csv-parse refuses: ${reference.why}`;
   const differing = rows.findIndex((row, index) => !sameCells(row, reference.rows[index] ?? []));

@@ -83,14 +83,14 @@ test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
 );
 
 test('has a comment on every view and column', async () => {
-  const unsaid = await ask(
+  const bare = await ask(
     fixture.path,
     `select v.view_name as view, c.column_name as column
     from duckdb_views() as v
     join duckdb_columns() as c on c.table_name = v.view_name and c.schema_name = v.schema_name
     where v.schema_name = 'main' and not v.internal and (v.comment is null or c.comment is null)`,
   );
-  expect(unsaid).toEqual([]);
+  expect(bare).toEqual([]);
   const weight = `select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight'`;
   expect(await ask(fixture.path, weight)).toEqual([
     { comment: 'Weight used for rating; unit in billable_weight_unit' },

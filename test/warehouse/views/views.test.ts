@@ -1,20 +1,30 @@
-/** The views that analysts' own scripts open: names, order and types are a contract; columns may be added behind. */
+/** The views that scripts of analysts read: names, order and types are a contract; new columns are added at the end. */
 
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aCsv, anEvent, ask, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';
+import { views } from '../../../warehouse/duckdb/sql.ts';
+import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';
+
+const VOIDED = '22222222-2222-4222-8222-222222222222';
+const DRAFT = '33333333-3333-4333-8333-333333333333';
 
 let t: TestWarehouse;
-let path: string;
 beforeAll(async () => {
   t = await aWarehouse();
-  await t.record([anEvent('invoice_finalized')]);
+  await t.record([
+    anEvent('invoice_finalized'),
+    anEvent('invoice_created', { header: { invoiceId: DRAFT } }),
+    anEvent('invoice_created', { header: { invoiceId: VOIDED } }),
+  ]);
+  await loadCsv(t, aCsv([{}, {}]));
   await loadCsv(t, aCsv());
-  path = (await t.warehouse.publish()).path;
+  await loadCsv(t, aCsv([{}], VOIDED), { invoiceId: VOIDED });
+  await t.warehouse.voidInvoice(VOIDED);
 });
 afterAll(() => t.close());
 
 const columns = async (view: string): Promise<string[]> => {
-  const described = await ask(path, `describe ${view}`);
+  const described = await t.query(`describe ${view}`);
   return described.map(({ column_name, column_type }) => `${column_name} ${column_type}`);
 };
 
@@ -50,14 +60,49 @@ test.each([
   ['events', 'event_id VARCHAR'],
   ['files', 'file_sha256 VARCHAR'],
   ['discrepancies', 'rule VARCHAR'],
-  ['publication', 'sequence INTEGER'],
-])('%s can be asked', async (view, column) => {
+])('%s can be queried', async (view, column) => {
   expect(await columns(view)).toContain(column);
-  expect(await ask(path, `select count(*)::integer as n from ${view}`)).toHaveLength(1);
+  expect(await t.query(`select count(*)::integer as n from ${view}`)).toHaveLength(1);
 });
 
-test('publication has one row that describes the copy', async () => {
-  expect(await ask(path, 'select sequence, shipments::integer as shipments from publication')).toEqual([
-    { sequence: 1, shipments: 1 },
+test('publication has one row that counts neither replaced versions, nor voids, nor drafts', async () => {
+  const counts =
+    'invoices::integer as invoices, loaded_invoices::integer as loaded, shipments::integer as shipments';
+  expect(await t.query(`select ${counts} from publication`)).toEqual([
+    { invoices: 3, loaded: 1, shipments: 1 },
   ]);
+});
+
+/** Changes the closed warehouse as another version of billsync would have left it. */
+async function changeViews(recordOfViews: string): Promise<void> {
+  await t.warehouse.close();
+  const { warehouse } = t.settings;
+  if (warehouse.kind !== 'duckdb') throw new Error('This test needs a warehouse in a file.');
+  const instance = await DuckDBInstance.create(warehouse.path);
+  const connection = await instance.connect();
+  await connection.run('create or replace view shipments as select 1 as of_another_version');
+  await connection.run(recordOfViews);
+  connection.closeSync();
+  instance.closeSync();
+  await t.reopen();
+}
+
+test.each([
+  ['made from other texts', "update internal.applied_views set sha256 = 'of another version'"],
+  ['of unknown origin', 'delete from internal.applied_views'],
+])('replaces views %s and keeps the rows', async (_, recordOfViews) => {
+  const before = [await columns('shipments'), await t.query('from shipments order by all')];
+  await changeViews(recordOfViews);
+  expect([await columns('shipments'), await t.query('from shipments order by all')]).toEqual(before);
+  expect(await t.query('select sha256 from internal.applied_views')).toEqual([{ sha256: views().sha256 }]);
+});
+
+test('only views are visible; the tables are in a schema of their own', async () => {
+  const names = (await t.query('show tables')).map(({ name }) => name);
+  expect(names.join(' ')).toBe(
+    'carriers discrepancies events files invoice_amounts invoices level_cross_check partners publication ' +
+      'schema_migrations shipment_versions shipments tenant_shipments tenants',
+  );
+  const tables = `select table_name as name, has_primary_key from duckdb_tables() where schema_name = 'internal'`;
+  expect(await t.query(tables)).toContainEqual({ name: 'shipment_rows', has_primary_key: false });
 });

@@ -1,0 +1,187 @@
+-- name: shipped-months
+-- Billed amounts by month of shipping and month of invoicing.
+create or replace temp view shipped_months as
+select
+    month_start(ship_date) as start,
+    month_start(invoice_generation_date) as invoiced,
+    tenant,
+    carrier,
+    currency_code,
+    -- Null: no line of it passes the date filter.
+    sum(billing_cost) filter (where is_examined) as amount,
+    sum(billing_cost) as whole_amount
+from undated_shipments
+group by all
+
+-- name: estimated
+create or replace temp macro estimated(basis, billed_cost, basis_amount, factor) as
+    case
+        when basis = 'complete' then billed_cost
+        when basis = 'chain ladder' then as_amount(rounded_quotient(ten_thousandths(basis_amount) * factor, 1000000))
+    end
+
+-- name: accrual-estimates
+-- Estimates the unbilled part of each ship month of a tenant and carrier by the chain-ladder method, as of the publication or
+-- --as-known-on. The age is the number of calendar months that have ended since the month began, less one: a month that has
+-- just ended has age 0.
+create or replace temp macro accrual_estimates(complete_after, min_months) as table
+with answered as (
+    select
+        cast(coalesce(
+            cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
+        ) as date) as day,
+        -- by_age has seven ages.
+        least(greatest(complete_after, 0), 6) as complete_age
+),
+-- The current month; all before it have ended. A month counts as ended on its last day, so that books can be closed on
+-- that day.
+closing as (
+    select month_start(day + 1) as open_month, complete_age from answered
+),
+billed as (
+    select
+        start,
+        tenant,
+        carrier,
+        currency_code,
+        greatest(date_diff('month', start, invoiced), 0) as age,
+        sum(amount) as amount,
+        sum(whole_amount) as whole_amount
+    from shipped_months
+    group by all
+),
+by_ages as (
+    select
+        b.start,
+        b.tenant,
+        b.carrier,
+        b.currency_code,
+        a.age,
+        coalesce(sum(b.amount) filter (where b.age <= a.age), 0) as amount,
+        coalesce(sum(b.whole_amount) filter (where b.age <= a.age), 0) as whole_amount,
+        sum(b.amount) as billed_cost
+    from billed as b
+    cross join range(7) as a (age)
+    group by all
+),
+-- by_age is the amount that each month had been billed at each age, of the lines that pass the date filter; whole_by_age is
+-- that of all lines, from which growth is taken. Both are valid up to the month's age.
+months as (
+    select
+        b.start,
+        b.tenant,
+        b.carrier,
+        b.currency_code,
+        c.open_month,
+        c.complete_age,
+        date_diff('month', b.start, c.open_month) - 1 as age,
+        any_value(b.billed_cost) as billed_cost,
+        list(b.amount order by b.age) as by_age,
+        list(b.whole_amount order by b.age) as whole_by_age
+    from by_ages as b
+    cross join closing as c
+    group by all
+),
+-- How each month grew from one age to the next, as far as anything is still expected.
+steps as (
+    select
+        tenant,
+        carrier,
+        currency_code,
+        age,
+        ten_thousandths(whole_by_age[age + 1]) as before,
+        ten_thousandths(whole_by_age[age + 2]) as after
+    from (select * exclude (age), unnest(range(0, least(age, complete_age))) as age from months)
+    where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
+),
+-- A development factor is the weighted average of how months grew from one age to the next, in millionths; the least
+-- and the greatest of a single month bound it. A month that is not above zero at both ages is left out.
+factors as (
+    select
+        tenant,
+        carrier,
+        currency_code,
+        age,
+        count(*) as months,
+        growth_of(sum(after), sum(before)) as factor,
+        min(growth) as least_factor,
+        max(growth) as greatest_factor
+    from (select *, growth_of(after, before) as growth from steps)
+    group by all
+    having count(*) >= min_months
+),
+ladders as (
+    select
+        tenant,
+        carrier,
+        currency_code,
+        list({age: age, months: months, factor: factor, least_factor: least_factor, greatest_factor: greatest_factor} order by age desc)
+            as steps
+    from factors
+    group by all
+),
+-- From the oldest age back: what is left to grow is this step's growth times what is left after it. A step without
+-- enough history ends the chain.
+remaining as (
+    select
+        tenant,
+        carrier,
+        currency_code,
+        age,
+        list_reduce(
+            steps_left,
+            lambda reached, next: {
+                age: next.age,
+                months: least(reached.months, next.months),
+                factor: grown_by(reached.factor, next.factor),
+                least_factor: grown_by(reached.least_factor, next.least_factor),
+                greatest_factor: grown_by(reached.greatest_factor, next.greatest_factor)
+            }
+        ) as growth
+    from (
+        select * exclude (steps), list_filter(steps, lambda step: step.age >= age) as steps_left
+        from (
+            select l.*, c.complete_age, unnest(range(0, c.complete_age)) as age from ladders as l cross join closing as c
+        )
+    )
+    where len(steps_left) = complete_age - age
+),
+chosen as (
+    select
+        m.*,
+        m.by_age[m.age + 1] as basis_amount,
+        r.growth,
+        case
+            when m.age < 0 then 'month has not ended'
+            when m.age >= m.complete_age then 'complete'
+            when r.growth is null then 'not enough history'
+            when m.by_age[m.age + 1] <= 0 then 'nothing billed yet'
+            else 'chain ladder'
+        end as basis
+    from months as m
+    left join remaining as r
+        on r.tenant = m.tenant and r.carrier = m.carrier and r.currency_code = m.currency_code and r.age = m.age
+    where m.billed_cost is not null
+)
+select
+    start,
+    tenant,
+    carrier,
+    currency_code,
+    case when age >= 0 then age end as age,
+    case when age >= 0 then by_age[1] end as billed_by_0,
+    case when age >= 1 then by_age[2] end as billed_by_1,
+    case when age >= 2 then by_age[3] end as billed_by_2,
+    case when age >= 3 then by_age[4] end as billed_by_3,
+    case when age >= 4 then by_age[5] end as billed_by_4,
+    case when age >= 5 then by_age[6] end as billed_by_5,
+    case when age >= 6 then by_age[7] end as billed_by_6,
+    billed_cost,
+    basis,
+    case when basis = 'chain ladder' then growth.months end as history_months,
+    case when basis = 'chain ladder' then growth.factor end as factor,
+    estimated(basis, billed_cost, basis_amount, growth.factor) as estimated_total,
+    estimated(basis, billed_cost, basis_amount, growth.least_factor) as estimated_low,
+    estimated(basis, billed_cost, basis_amount, growth.greatest_factor) as estimated_high,
+    open_month
+from chosen

@@ -1,0 +1,182 @@
+-- name: price-counts
+-- The charges of some lines by cell (a carrier's service into a zone at a weight, in one currency) and period. Equal
+-- prices of a cell are one row with a count. Credits and lines of zero are no prices, and a line without weight, zone or
+-- service is in no cell.
+create or replace temp macro price_counts(period, service, weight, lines) as table
+    select
+        period as start,
+        carrier,
+        service as service_level,
+        zone,
+        weight as rated,
+        currency_code,
+        billing_cost,
+        count(*) as shipments,
+        count(*) filter (where is_examined) as examined
+    from query_table(lines)
+    where billing_cost > 0 and service is not null and zone is not null and billable_weight is not null
+    group by all
+
+-- name: monthly-prices
+-- Kept as long as the filters are, so that several reports of a page read the shipments once.
+create temp table if not exists monthly_prices as
+from price_counts(month_start(report_date), service_level, rated, 'loaded_shipments')
+
+-- name: tenant-prices
+-- The monthly prices of the selected tenants.
+create or replace temp view tenant_prices as
+from price_counts(month_start(report_date), service_level, rated, 'tenant_shipments')
+
+-- name: all-prices
+-- The monthly prices of all lines, each of which counts as examined.
+create or replace temp view all_prices as
+select * replace (shipments as examined) from monthly_prices
+
+-- name: cell-prices
+-- The prices of each cell with their place in it: n is the number of shipments of the cell and up_to the number that cost at
+-- most this much, so that the cell's median is median_at(billing_cost, up_to, n).
+create or replace temp macro cell_prices(period, service, lines) as table
+    select
+        *,
+        sum(shipments) over cell as n,
+        sum(shipments) over (cell order by billing_cost) as up_to
+    from price_counts(period, service, rated, lines)
+    window cell as (partition by start, carrier, service_level, zone, rated, currency_code)
+
+-- name: price-moves
+-- The change of a carrier's service in each month: each cell (a zone and rated weight) with an examined line is compared with
+-- the last month before that had a price of it. A month is a general increase when at least 80 % of its compared cells were
+-- raised, a general decrease likewise. With by_zone each zone of a service has rows of its own.
+create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false, prices := 'tenant_prices') as table
+with
+-- Lists of one or two prices are cheaper than a window over all of them.
+listed as (
+    select
+        start,
+        carrier,
+        service_level,
+        zone,
+        rated,
+        currency_code,
+        sum(shipments) as shipments,
+        sum(examined) as examined,
+        max(shipments) as most,
+        arg_max(billing_cost, shipments) as most_frequent,
+        list(counted_value(billing_cost, shipments)) as counted
+    from query_table(prices)
+    group by all
+    having sum(shipments) >= min_shipments
+),
+cells as (
+    select * exclude (middle), middle_of((middle).low, (middle).high) as median
+    from (
+        select
+            * exclude (most, most_frequent, counted),
+            -- A price of more than half of the lines is the median, so only few lists need sorting.
+            case
+                when 2 * most > shipments then counted_value(most_frequent, shipments)
+                else middle_values(list_sort(counted), shipments)
+            end as middle
+        from listed
+    )
+),
+changes as (
+    select
+        *,
+        lag(median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
+    from cells
+),
+-- A change as a part of the price before, in 10^-12, so that the median of several is rounded once.
+parts as (
+    select *, rounded_quotient(ten_thousandths(median - before) * 1000000000000, ten_thousandths(before)) as part
+    from changes
+    where before is not null and examined > 0
+),
+counted as (
+    select
+        start,
+        carrier,
+        service_level,
+        if(by_zone, zone, null) as of_zone,
+        currency_code,
+        count(*) as cells_compared,
+        count(*) filter (where median > before) as cells_raised,
+        count(*) filter (where median < before) as cells_lowered,
+        cast(sum(examined) as bigint) as shipments,
+        as_hundredths(rounded_quotient(quantile_disc(part, 0.5) - quantile_disc(-part, 0.5), 200000000))
+            as median_change_percent
+    from parts
+    group by all
+)
+select
+    *,
+    case
+        when cells_compared >= min_cells and cells_raised * 5 >= cells_compared * 4 then 'general increase'
+        when cells_compared >= min_cells and cells_lowered * 5 >= cells_compared * 4 then 'general decrease'
+        else 'some prices'
+    end as verdict
+from counted
+where cells_raised + cells_lowered > 0
+
+-- name: rate-day
+-- The day that decides a line's rate; null when no rate depends on a day.
+create or replace temp macro rate_day(day) as
+    case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then day end
+
+-- name: rated-cells
+-- Charges grouped by all that decides their agreed rate; a null rate: none fits.
+create or replace temp view rated_cells as
+with cells as (
+    select
+        carrier,
+        service_level,
+        zone,
+        currency_code,
+        exact_weight(billable_weight, billable_weight_unit) as exact,
+        rate_day(report_date) as day,
+        billing_cost,
+        count(*) as shipments
+    from selected_shipments
+    where billing_cost > 0
+    group by all
+),
+places as (
+    select distinct carrier, service_level, zone, currency_code, exact, day from cells
+),
+rated as (
+    select
+        p.carrier,
+        p.service_level,
+        p.zone,
+        p.currency_code,
+        p.exact,
+        p.day,
+        arg_min(
+            r.rate,
+            row(
+                -(
+                    (r.carrier is not null)::integer + (r.service_level is not null)::integer
+                    + (r.zone is not null)::integer + (r.from_lb is not null or r.to_lb is not null)::integer
+                ),
+                -coalesce(r.valid_from - date '0001-01-01', 0),
+                r.rate
+            )
+        ) as rate
+    from places as p
+    join rates as r
+        on r.currency_code = p.currency_code
+        and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
+        and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
+        and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
+        and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
+        and (r.zone is null or normal_zone(r.zone) = p.zone)
+        and (r.valid_from is null or p.day >= r.valid_from)
+        and (r.valid_to is null or p.day < r.valid_to)
+    group by all
+)
+select c.*, r.rate
+from cells as c
+left join rated as r
+    on r.carrier = c.carrier and r.service_level is not distinct from c.service_level
+    and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.exact is not distinct from c.exact
+    and r.day is not distinct from c.day

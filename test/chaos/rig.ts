@@ -1,0 +1,132 @@
+/** The set-up that chaos programs share: a foreign service, the product on a folder of its own, and the verdict at the end. */
+
+import { settled } from '../support/billing-traffic.ts';
+import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { checkInvariants, type Truth, type Violation } from '../support/invariants.ts';
+import { createProduct, type Product, type ProductOptions } from '../support/processes/product.ts';
+import { deliver } from '../webhook/a-delivery.ts';
+
+export interface Rig {
+  readonly service: ForeignService;
+  readonly product: Product;
+  /** Event ids that were answered with 200; filled by `sendInvoice` and by the programs. */
+  readonly acknowledged: string[];
+}
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  readonly complaints: readonly string[];
+}
+
+export interface RigOptions extends Omit<ProductOptions, 'service'> {
+  readonly seed?: number;
+}
+
+/** Maximum time without progress until every invoice is settled; a failed delivery is retried after a minute. */
+export const SETTLED_WITHIN_MS = 240_000;
+
+/** Runs `work`; the product's folder is kept when it fails or ends with violations. */
+export async function withRig<T extends Verdict>(
+  { seed, ...options }: RigOptions,
+  work: (rig: Rig) => Promise<T>,
+): Promise<T> {
+  const service = await startForeignService(seed === undefined ? {} : { seed });
+  const product = await createProduct({ ...options, service });
+  let isSound = false;
+  try {
+    const result = await work({ service, product, acknowledged: [] });
+    isSound = result.violations.length + result.complaints.length === 0;
+    return result;
+  } finally {
+    if (!isSound) process.stderr.write(`The data folder is kept: ${product.dataDir}\n`);
+    await product.close({ keep: !isSound });
+    await service.close();
+  }
+}
+
+/** Checks the invariants of a stopped product. */
+export async function verdictOf(
+  { service, product }: Rig,
+  truth: Truth,
+  client: Parameters<typeof checkInvariants>[0]['client'] = null,
+): Promise<Verdict> {
+  const { dataDir, logFolder, password } = product;
+  const secrets = [...service.secrets, password];
+  const violations = await checkInvariants({ dataDir, logFolder, truth, secrets, client });
+  return { violations, complaints: [...service.complaints] };
+}
+
+/** The truth of a service that voided nothing. */
+export function billedTruth({ service, acknowledged }: Rig): Truth {
+  return { billed: service.billedRows(), voided: [], acknowledged };
+}
+
+/** Creates and finalizes an invoice at the service. @returns its id and the texts of its two events */
+export async function newInvoice(
+  { service }: Rig,
+  rows: number,
+): Promise<{ readonly invoiceId: string; readonly events: readonly string[] }> {
+  const from = service.events.length;
+  const { invoiceId } = await service.createInvoice({ rows });
+  await service.finalize(invoiceId);
+  return { invoiceId, events: service.events.slice(from) };
+}
+
+/** Delivers one event. @returns the status of the answer, 0 without one */
+export async function send({ product, acknowledged }: Rig, text: string): Promise<number> {
+  const reply = await deliver(product.webhookUrl, text).catch(() => null);
+  if (reply?.statusCode === 200) acknowledged.push(reply.body.eventId ?? '');
+  return reply?.statusCode ?? 0;
+}
+
+/** Delivers the events of a new invoice. @throws Error when one is not answered with 200 */
+export async function sendInvoice(rig: Rig, rows: number): Promise<string> {
+  const { invoiceId, events } = await newInvoice(rig, rows);
+  for (const text of events) {
+    const status = await send(rig, text);
+    if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
+  }
+  return invoiceId;
+}
+
+/**
+ * Sends events to `up` without any fault of the machine and checks the result.
+ *
+ * @param options.sendEvents resolves with the truth after the last delivery
+ * @returns with the seconds from the last delivery until every invoice was settled
+ */
+export function runUndisturbed(options: {
+  readonly overdueAfter: string;
+  readonly sendEvents: (rig: Rig) => Promise<() => Truth>;
+}): Promise<Verdict & { readonly secondsToSettle: number }> {
+  return withRig({ settings: { BILLSYNC_OVERDUE_AFTER: options.overdueAfter } }, async (rig) => {
+    await rig.product.start('up');
+    const truth = await options.sendEvents(rig);
+    const sentMs = Date.now();
+    await settled(rig.product.dataDir, truth(), SETTLED_WITHIN_MS);
+    const secondsToSettle = Math.round((Date.now() - sentMs) / 1_000);
+    await rig.product.stop('up');
+    return { ...(await verdictOf(rig, truth())), secondsToSettle };
+  });
+}
+
+/** The broken promises of a verdict as texts. */
+export function describeVerdict({ violations, complaints }: Verdict): readonly string[] {
+  return [...violations.map(({ invariant, what }) => `${invariant}: ${what}`), ...complaints];
+}
+
+/** @throws Error when there are broken promises */
+export function expectNone(broken: readonly string[]): void {
+  if (broken.length > 0)
+    throw new Error(`${broken.length} promises were broken: ${broken.slice(0, 5).join('; ')}`);
+}
+
+/** Prints a result as JSON. @throws Error when there are broken promises */
+export function conclude(result: unknown, broken: readonly string[]): void {
+  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  expectNone(broken);
+}
+
+export function printProgress(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,254 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openWarehouse } from '../../warehouse/open-warehouse.ts';
+import { startPublisher } from '../../warehouse/publisher.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  aCsv,
+  anEvent,
+  archiveCsv,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  silent,
+  type TestWarehouse,
+} from './support.ts';
+
+let t: TestWarehouse;
+beforeEach(async () => {
+  t = await aWarehouse();
+});
+afterEach(() => t.close());
+
+const VIEWS = [
+  'shipments',
+  'invoices',
+  'events',
+  'files',
+  'discrepancies',
+  'shipment_versions',
+  'level_cross_check',
+];
+
+/** Everything that readers see, without the publication itself. */
+async function everything(): Promise<unknown> {
+  const rows: Record<string, unknown> = {};
+  for (const view of VIEWS) rows[view] = await t.query(`select * from ${view} order by all`);
+  return rows;
+}
+
+test('completes a replay of the archive that an earlier start left unfinished', async () => {
+  const ids = [1, 2, 3].map((n) => `55555555-5555-4555-8555-00000000000${n}`);
+  for (const invoiceId of ids) await loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
+  const before = await everything();
+  await t.warehouse.close();
+  for (const ending of ['', '.wal']) rmSync(join(t.dataDir, `warehouse.duckdb${ending}`), { force: true });
+  const { reread } = t.archive;
+  let calls = 0;
+  Object.assign(t.archive, {
+    reread: async (sha256: string) => {
+      calls += 1;
+      if (calls === 2) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
+      return reread(sha256);
+    },
+  });
+  await expect(t.reopen()).rejects.toThrow('the disk is gone');
+  Object.assign(t.archive, { reread });
+  await t.reopen();
+  expect(await t.drift()).toEqual([]);
+  expect(await everything()).toEqual(before);
+  await t.warehouse.close();
+  Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
+  await t.reopen();
+});
+
+/** A story with versions, a void, attention, details, test events and duplicates. */
+async function playStory(): Promise<void> {
+  const second = '22222222-2222-4222-8222-222222222222';
+  const event = anEvent('invoice_finalized');
+  await t.archive.putEvent(event);
+  await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
+  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
+  await t.record([event]);
+  const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
+  await t.archive.putFact({
+    kind: 'file',
+    at: '2026-03-01T00:00:00.900Z',
+    invoiceId: INVOICE,
+    sha256: file.sha256,
+    sizeBytes: file.sizeBytes,
+    source: 'event',
+    from: 'https://storage.example/f.csv',
+  });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]), { eventId: event.eventId, workflowRunId: 'run-1' });
+  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
+  await t.warehouse.recordDetails({
+    invoiceId: second,
+    status: 'finalized',
+    header: { tenantId: null, currencyCode: 'USD' },
+  });
+  await t.warehouse.markNeedsAttention({ invoiceId: second, code: 'not-exported', reason: 'why' });
+  await loadCsv(t, aCsv([{}], second), { invoiceId: second, source: 'export', announcedSha256: null });
+  const third = '33333333-3333-4333-8333-333333333333';
+  await loadCsv(t, aCsv([{}], third), { invoiceId: third });
+  await t.warehouse.voidInvoice(third);
+}
+
+describe('openWarehouse', () => {
+  const open = (settings = t.settings) => openWarehouse({ settings, archive: t.archive, log: silent });
+
+  test('refuses a warehouse that a running process holds, and takes over the lock of a dead one', async () => {
+    await expect(open()).rejects.toMatchObject({ code: 'warehouse-locked' });
+    await t.warehouse.close();
+    const lock = join(t.dataDir, 'warehouse.lock');
+    const owner = { role: 'worker', since: '2026-01-01T00:00:00Z' };
+    writeFileSync(lock, JSON.stringify({ ...owner, pid: 1, started: null }));
+    await expect(open()).rejects.toMatchObject({ message: expect.stringContaining('process 1 (worker)') });
+    writeFileSync(lock, JSON.stringify({ ...owner, pid: 2 ** 22 - 1, started: '1' }));
+    const warehouse = await open();
+    expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ pid: process.pid });
+    await warehouse.close();
+    expect(existsSync(lock)).toBe(false);
+  });
+
+  test('refuses the data folder of the other environment', async () => {
+    const opening = open({ ...t.settings, environment: 'production' });
+    await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
+  });
+
+  test('catches up with an archive that is ahead, loads included', async () => {
+    await t.warehouse.publish();
+    await t.warehouse.close();
+    const path = join(t.dataDir, 'warehouse.duckdb');
+    copyFileSync(path, `${path}.old`);
+    await t.reopen();
+    await playStory();
+    const before = await everything();
+    await t.warehouse.close();
+    copyFileSync(`${path}.old`, path);
+    rmSync(`${path}.wal`, { force: true });
+    await t.reopen();
+    expect(await everything()).toEqual(before);
+  });
+
+  test('records a load in the archive after a crash between commit and fact', async () => {
+    const putFact = t.archive.putFact;
+    Object.assign(t.archive, {
+      putFact: async () => {
+        throw new Error('crash between commit and fact');
+      },
+    });
+    await expect(loadCsv(t, aCsv())).rejects.toThrow('crash');
+    Object.assign(t.archive, { putFact });
+    await t.reopen();
+    const facts = [];
+    for await (const fact of t.archive.facts()) facts.push(fact);
+    expect(facts).toMatchObject([
+      { kind: 'load', invoiceId: INVOICE, version: 1, loadId: 1, billingCost: '9.1600' },
+    ]);
+    expect(await t.drift()).toEqual([]);
+  });
+});
+
+test('a rebuild returns the same rows in every view from the archive alone', async () => {
+  await playStory();
+  const before = await everything();
+  const { sequence } = await t.warehouse.publish();
+  const rebuilt = await t.rebuild();
+  expect(rebuilt).toMatchObject({ loads: 4, events: 2, publication: { sequence: sequence + 1 } });
+  expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
+  expect(await everything()).toEqual(before);
+  expect(await t.drift()).toEqual([]);
+  expect(await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]))).toMatchObject({ loadId: 5, version: 3 });
+});
+
+test('verify reads each load once unless it is full', async () => {
+  await playStory();
+  expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 4, drift: [] });
+  expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 0, drift: [] });
+  const full = await t.warehouse.verify({ full: true });
+  expect(full).toMatchObject({ invoices: 3, shipments: 5, filesRead: 4, drift: [] });
+  expect(full.discrepancies).toBeGreaterThan(0);
+});
+
+describe('publish', () => {
+  test('continues the sequence above every existing copy', async () => {
+    for (let round = 0; round < 2; round += 1) await t.warehouse.publish();
+    writeFileSync(
+      join(t.dataDir, 'run', 'snapshots', 'reports-00000012.duckdb'),
+      'kept by the warehouse before',
+    );
+    rmSync(join(t.dataDir, 'reports.duckdb'));
+    writeFileSync(join(t.dataDir, 'reports.duckdb'), 'no database');
+    rmSync(join(t.dataDir, 'warehouse.duckdb'));
+    await t.reopen();
+    expect(await t.warehouse.publish()).toMatchObject({ sequence: 13 });
+    expect(readdirSync(join(t.dataDir, 'run', 'snapshots')).sort()).toEqual([
+      'reports-00000002.duckdb',
+      'reports-00000012.duckdb',
+      'reports-00000013.duckdb',
+    ]);
+  });
+
+  test('leaves no temporary file, including those of dead processes', async () => {
+    const dead = join(t.dataDir, `reports.duckdb.${2 ** 22 - 1}.tmp`);
+    writeFileSync(dead, 'half a copy');
+    await t.reopen();
+    await t.warehouse.publish();
+    expect(readdirSync(t.dataDir).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('startPublisher', () => {
+  test('publishes after each change, one publication at a time', async () => {
+    const sequences: number[] = [];
+    const publisher = startPublisher(t.warehouse, {
+      log: silent,
+      onPublished: ({ sequence }) => sequences.push(sequence),
+    });
+    const published = (count: number) => eventually(async () => sequences.length >= count);
+    await published(1); // The state at the start.
+    for (let change = 1; change <= 3; change += 1) {
+      await loadCsv(t, aCsv(Array.from({ length: change }, () => ({}))));
+      await published(change + 1);
+    }
+    expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+    await publisher.close();
+  });
+
+  test('publishes the commits of an earlier process that was killed before publishing', async () => {
+    await loadCsv(t, aCsv());
+    await t.reopen();
+    const published = new Promise((done) => {
+      const publisher = startPublisher(t.warehouse, {
+        ...{ log: silent, quietMs: 10, ingestEveryMs: 0 },
+        onPublished: (publication) => void publisher.close().then(() => done(publication)),
+      });
+    });
+    expect(await published).toMatchObject({ shipments: 1 });
+  });
+
+  test('continues after a failed publication', async () => {
+    let failures = 1;
+    const { warehouse } = t;
+    const publish = warehouse.publish.bind(warehouse);
+    Object.assign(warehouse, {
+      publish: () => (failures-- > 0 ? Promise.reject(new Error('disk full')) : publish()),
+    });
+    const published = new Promise((done) => {
+      startPublisher(warehouse, { log: silent, quietMs: 10, onPublished: done, ingestEveryMs: 0 });
+    });
+    await loadCsv(t, aCsv());
+    expect(await published).toMatchObject({ shipments: 1 });
+  });
+});
+
+test('numbers versions correctly with a constant clock', async () => {
+  const fixed = new Date('2026-03-01T00:00:00Z');
+  const other = await aWarehouse({ now: () => fixed });
+  await loadCsv(other, aCsv([{ 'Billing Cost': '1' }]));
+  expect(await loadCsv(other, aCsv([{ 'Billing Cost': '2' }]))).toMatchObject({ version: 2 });
+  expect(await other.warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 2, billingCost: '2.0000' });
+  await other.close();
+});
