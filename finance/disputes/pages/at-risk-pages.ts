@@ -12,7 +12,7 @@ import { answered } from './pages.ts';
 import { render } from './render.ts';
 
 const ADDRESS = '/money-at-risk';
-const MAX_LISTED = 300;
+const ROWS_ON_A_PAGE = 100;
 /** Carriers rarely take claims for longer. */
 const USUAL_DAYS = 180;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
@@ -23,18 +23,30 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     label: 'Money at risk',
     icon: 'credit-card',
     rows: null,
+    async countWaiting() {
+      const { lines } = await disputes.atRisk(withUsualDays({}, now()));
+      return lines.filter(({ state }) => state === 'new').length;
+    },
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
         answered(host, reply, async () => {
-          const { risk, state, ...query } = Query.parse(request.query);
+          const { risk, state, page, ...query } = Query.parse(request.query);
           const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
           const found = await disputes.atRisk({ from: menu.from, to: menu.to });
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
           );
+          const to = (number: number): string => {
+            const place = { from: menu.from ?? '', to: menu.to ?? '', state, risk: risk ?? '' };
+            return `${ADDRESS}?${new URLSearchParams({ ...place, page: String(number) })}`;
+          };
           const html = render('at-risk', {
             ...{ ...summaryOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
-            ...{ lines: chosen.slice(0, MAX_LISTED), found: chosen.length },
+            ...{ found: chosen.length, first: (page - 1) * ROWS_ON_A_PAGE + 1 },
+            lines: chosen.slice((page - 1) * ROWS_ON_A_PAGE, page * ROWS_ON_A_PAGE),
+            newCount: found.lines.filter((line) => isChosen(line, risk)).length,
+            previous: page > 1 ? to(page - 1) : null,
+            next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
           const data = { lines: chosen, notes: found.notes };
@@ -48,7 +60,8 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const { lines } = await disputes.atRisk({ from, to });
           const keys = new Set(form.getAll('line'));
           const isAll = form.get('all') === 'yes';
-          const chosen = lines.filter((line) => (isAll && line.state === 'new') || keys.has(lineKey(line)));
+          const { risk } = Query.parse({ risk: form.get('risk') });
+          const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
             throw refused('No row is ticked', 'go back and tick what is to be claimed');
           return offerLines(disputes, chosen, 'money at risk');
@@ -66,9 +79,18 @@ const Query = z.object({
     .catch(undefined),
   state: z.enum([...STATES, 'all']).catch('new'),
   ...{ from: day, to: day, period: day },
+  page: z.coerce.number().int().min(1).catch(1),
 });
 
-function withUsualDays(query: Omit<z.output<typeof Query>, 'risk' | 'state'>, now: Date): typeof query {
+/** Whether "Claim all" claims it: a new line of the finding that the page lists. */
+function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {
+  return line.state === 'new' && (risk === undefined || line.risk === risk);
+}
+
+function withUsualDays(
+  query: Pick<Partial<z.output<typeof Query>>, 'from' | 'to' | 'period'>,
+  now: Date,
+): typeof query {
   if ((query.from ?? query.to ?? query.period) !== undefined) return query;
   const today = now.toISOString().slice(0, 10);
   return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };

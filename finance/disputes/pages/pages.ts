@@ -21,13 +21,17 @@ interface Named {
   readonly Params: { readonly id: string };
 }
 
-/** The dashboard knows them as a plugin's. */
+/** The pages of claims. */
 export function disputePages(disputes: Disputes, now: () => Date = () => new Date()): PluginPages {
   return {
     address: ADDRESS,
     label: 'Disputes',
     icon: 'law',
     rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
+    async countWaiting() {
+      const { claims } = await disputes.list();
+      return claims.filter(({ state, concerns }) => state === 'open' || concerns.length > 0).length;
+    },
     async find(text) {
       const { claims } = await disputes.list();
       return claims
