@@ -156,7 +156,7 @@ describe('every page', () => {
     for (const path of ['invoices/none', 'webhooks/none', 'schedules/none', 'deliveries/none']) {
       const response = await page.goto(`${sandbox.pageUrl}${path}`);
       expect(response?.status()).toBe(404);
-      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Not here');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('No such page');
     }
   });
 
