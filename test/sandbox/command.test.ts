@@ -98,7 +98,14 @@ test('serve --json prints one line with all addresses and credentials', () => {
 
 test('webhooks edit changes the named settings only', async () => {
   const url = 'https://127.0.0.1:1/y';
-  const added = await runJson('webhooks', 'add', '--url', url, '--event-type', 'invoice_created,invoice_voided');
+  const added = await runJson(
+    'webhooks',
+    'add',
+    '--url',
+    url,
+    '--event-type',
+    'invoice_created,invoice_voided',
+  );
   expect(added.body.event_types).toEqual(['invoice_created', 'invoice_voided']);
   const id = added.body.registration_id;
   const edited = await runJson('webhooks', 'edit', id, '--tenant', '000417', '--event', 'invoice_finalized');
@@ -109,7 +116,14 @@ test('webhooks edit changes the named settings only', async () => {
 });
 
 test('trigger, cancel and lists use the sandbox of the folder', async () => {
-  const { body } = await runJson('trigger', 'invoice_finalized', '--shipments', '3', '--set', 'currencyCode=CHF');
+  const { body } = await runJson(
+    'trigger',
+    'invoice_finalized',
+    '--shipments',
+    '3',
+    '--set',
+    'currencyCode=CHF',
+  );
   expect(body).toMatchObject([{ status: 'APPROVED', currency_code: 'CHF', shipment_count: 3 }]);
   expect((await runJson('cancel', body[0].invoice_id)).body).toMatchObject({ status: 'CANCELED' });
   expect((await runJson('invoices', 'list', '--status', 'CANCELED')).body).toHaveLength(1);

@@ -56,7 +56,12 @@ function readJournal(): readonly string[][] {
 
 test('restores state, addresses, credentials, URLs and tokens after a restart', async () => {
   const first = await start();
-  first.registerWebhook({ name: 'unreachable', url: 'https://127.0.0.1:1/', headers: { A: 'b' }, active: true });
+  first.registerWebhook({
+    name: 'unreachable',
+    url: 'https://127.0.0.1:1/',
+    headers: { A: 'b' },
+    active: true,
+  });
   first.schedules.add({ name: 'weekly', autoApprove: true });
   first.faults.add({ name: 'drop', count: 1 });
   first.apiKeys.add('nightly');
