@@ -13,7 +13,7 @@ const onSharedTemporal = 'test/workflows/*.test.ts';
 /** Fast tests that change the process they run in (its environment, its streams, Temporal's runtime) or measure it. */
 const inProcessesOfTheirOwn = [
   'test/billing/large-details.test.ts',
-  'test/cli/{doctor,output}.test.ts',
+  'test/cli/{doctor,terminal}.test.ts',
   'test/end-to-end/*.test.ts',
   'test/hazards/!(http).test.ts',
   'test/sandbox/command.test.ts',

@@ -32,7 +32,7 @@ export type PublishedQuestion =
   | 'invoice-files'
   | 'invoice-amounts'
   | 'invoice-discrepancies'
-  | 'invoice-statements'
+  | 'invoice-records'
   | 'events-list'
   | 'event'
   | 'publication'

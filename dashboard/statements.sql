@@ -57,7 +57,7 @@ select first_had_at, 'file', 'file of ' || file_size_bytes || ' bytes from ' || 
     || case when times_had > 1 then ', had ' || times_had || ' times' else '' end, file_sha256
 from files where cast(invoice_id as varchar) = $invoice
 union all
-select loaded_at, 'load', 'version ' || version || ' loaded: ' || shipments || ' shipments, ' || billing_cost || ' '
+select loaded_at, 'load', 'version ' || version || ' loaded: ' || shipments || ' shipments, ' || cast(billing_cost as decimal(18, 2)) || ' '
     || coalesce(currency_code, '') || case when is_current then ' (current)' else '' end, file_sha256
 from files where cast(invoice_id as varchar) = $invoice and loaded_at is not null
 union all

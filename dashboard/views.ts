@@ -115,7 +115,7 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
 ];
 /** Links to these pages keep the days of the current page. */
 const KEEPS_PERIOD = ['/', '/shipments', '/reports'];
-const ACT: MenuEntry = ['/operator', 'Act', 'play'];
+const ACT: MenuEntry = ['/operator', 'Actions', 'play'];
 
 export function renderPage(view: string, frame: Frame, values: ViewValues): string {
   const body = renderPart(view, { ...values, canAct: frame.canAct });

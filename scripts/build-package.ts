@@ -1,7 +1,4 @@
-/**
- * Builds what is published: compiled code, the files that code reads beside itself (SQL, templates, style sheets) and
- * the prebuilt workflow bundle, so that a worker starts without bundling.
- */
+/** Builds the published package: compiled code, the files that it reads (SQL, templates, style sheets) and the workflow bundle. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -13,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const NOT_SHIPPED = /^(test|scripts|sandbox\/conformance|docs|bin|deploy|\.[^/]+)\//;
 const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
 
-/** The files of the checkout that what is published is made of, by path from its root. */
+/** The source files of the package, as paths from the root. */
 export function shippedFiles(): readonly string[] {
   const listed = existsSync(join(root, '.git')) ? filesOfCheckout() : filesWithoutGit();
   return listed.filter((file) => file.includes('/') && !NOT_SHIPPED.test(file));
@@ -26,7 +23,7 @@ function filesOfCheckout(): readonly string[] {
   return listed.filter((file) => existsSync(join(root, file)));
 }
 
-/** Inside an image's build: `.containerignore` kept out what git ignores, but for what the build itself made. */
+/** In the build of an image there is no git; `.containerignore` excludes the ignored files. */
 function filesWithoutGit(): readonly string[] {
   return readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !/^(node_modules|dist|\..*)$/.test(entry.name))
@@ -35,11 +32,7 @@ function filesWithoutGit(): readonly string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/**
- * @param dist folder that is made, or added to
- * @param compile.project what is compiled, by the name of its file in the root
- * @param compile.options more of the compiler's, as on its command line
- */
+/** @param compile.project name of the tsconfig file in the root; `options` are further options of the compiler */
 export async function buildPackage(
   dist: string,
   { project = 'tsconfig.build.json', options = [] as readonly string[] } = {},
@@ -50,7 +43,7 @@ export async function buildPackage(
     await mkdir(dirname(join(dist, file)), { recursive: true });
     await cp(join(root, file), join(dist, file));
   }
-  // Bundled from the compiled code, so that the bundle holds what is shipped and nothing else.
+  // From the compiled code, so that the bundle contains only the shipped code.
   const { buildWorkflowBundle } = (await import(
     pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href
   )) as typeof import('../worker/workflow-bundle.ts');

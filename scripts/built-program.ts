@@ -1,6 +1,6 @@
 /**
- * The program as it is published, built from this checkout, and beside it the programs that tests start: what tests and benches
- * run as a process is what users run, and a process costs a third of what compiling the sources at each start does.
+ * Builds the program as it is published, with the programs that tests start. Tests and benches run the same code as users, and a
+ * process starts three times as fast as from the sources.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,12 +14,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const builds = join(root, '.cache/builds');
 const PROJECT = 'tsconfig.test-programs.json';
 const BESIDE_THE_CODE = ['bin/billsync', 'package.json', 'package-lock.json', 'tsconfig.build.json', PROJECT];
-const KEPT = 10;
+const MAX_BUILDS = 10;
 
-/** For XDG_CACHE_HOME: where the program finds what set-up brought, as one that runs in the checkout does. */
+/** For XDG_CACHE_HOME: the folder in which the program finds the tools of the set-up. */
 export const sharedCache = join(root, '.cache/user');
 
-/** Builds it where that was not done for these very sources. @returns path of `billsync` */
+/** Builds it unless there is a build of the same sources. @returns path of `billsync` */
 export async function builtProgram(): Promise<string> {
   const folder = join(builds, fingerprint());
   if (!existsSync(folder)) {
@@ -35,7 +35,7 @@ function fingerprint(): string {
   const hash = createHash('sha256');
   for (const file of [...shippedFiles(), ...testSupport(), ...BESIDE_THE_CODE]) {
     const path = join(root, file);
-    // One that was deleted is still listed until the deletion is staged.
+    // A deleted file is listed until its deletion is staged.
     if (existsSync(path)) hash.update(`${file}\n`).update(readFileSync(path));
   }
   return hash.digest('hex').slice(0, 16);
@@ -49,11 +49,11 @@ function testSupport(): readonly string[] {
   });
 }
 
-/** Whole under its name, so that two test runs that begin at once do not meet. */
+/** Atomic, so that two test runs can start at the same time. */
 async function build(folder: string): Promise<void> {
   const temporary = await mkdtemp(join(builds, 'temporary-'));
   try {
-    // Types are checked by themselves, before the tests.
+    // `npm run check` checks the types.
     await buildPackage(join(temporary, 'dist'), { project: PROJECT, options: ['--noCheck'] });
     for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(temporary, file));
     await symlink(join(root, 'node_modules'), join(temporary, 'node_modules'));
@@ -77,6 +77,6 @@ async function dropOlder(): Promise<void> {
       .filter((name) => !name.startsWith('temporary-'))
       .map(async (name) => ({ name, madeMs: (await stat(join(builds, name))).mtimeMs })),
   );
-  const older = folders.toSorted((a, b) => b.madeMs - a.madeMs).slice(KEPT);
+  const older = folders.toSorted((a, b) => b.madeMs - a.madeMs).slice(MAX_BUILDS);
   await Promise.all(older.map(({ name }) => rm(join(builds, name), { recursive: true, force: true })));
 }

@@ -1,4 +1,4 @@
-/** Puts into a folder what an image holds besides our own code: DuckDB's extensions and the Temporal server, pinned by hash. */
+/** Installs DuckDB's extensions and the Temporal server, pinned by hash, into a folder of an image. */
 
 import { cp, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -14,6 +14,6 @@ const extensions = join(into, 'duckdb-extensions', duckdbVersion());
 await mkdir(extensions, { recursive: true });
 await cp(await installDuckDbExtensions(), extensions, { recursive: true });
 
-// Not the one on PATH: the image holds what is pinned.
+// The pinned version, not one on PATH.
 const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
 await temporalExecutable({ cacheDir: into, path: '', onProgress });

@@ -1,6 +1,5 @@
 /**
- * Installs what only the tests need, as far as it is missing. Arguments: `fast`, `smoke`, `slow`, by the tests that need it;
- * none: everything.
+ * Installs the missing tools of the tests. Arguments: `fast`, `smoke`, `slow`, for these tests only; none: everything.
  */
 
 import { installS3Server } from '../test/archive/s3-server.ts';

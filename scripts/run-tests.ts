@@ -29,7 +29,7 @@ const NOT_RUN: Count = { passed: 0, failed: 1 };
 const CACHE = join(import.meta.dirname, '../.cache');
 const COUNT_FILE = join(CACHE, 'test-count.json');
 const CHOSEN = process.argv.slice(2);
-const FORM = CHOSEN.find((word) => word === '--slow' || word === '--all') ?? null;
+const FORM = CHOSEN.find((flag) => flag === '--slow' || flag === '--all') ?? null;
 
 const FAST: Part = { title: 'fast tests', tools: 'fast', args: ['--project=fast-*'] };
 const SMOKE: Part = { title: 'smoke tests', tools: 'smoke', args: ['--project=smoke'] };
@@ -54,7 +54,7 @@ function announce(text: string): void {
   process.stderr.write(`\n[${Math.round((Date.now() - startedMs) / 1_000)} s] ${text}\n`);
 }
 
-/** Programs of the machine, each with what to install. Those that the product brings itself are not among them. */
+/** Missing programs of the machine with the packages to install. */
 function missingPrograms(parts: readonly Part[]): readonly string[] {
   const isThere = (program: string, args = ['--version']) => spawnSync(program, args).status === 0;
   const missing: string[] = [];

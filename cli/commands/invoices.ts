@@ -86,11 +86,11 @@ function showCommand(): Command {
         const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) return printDiff({ settings, output, invoice });
         const events = await published.query('invoice-events', id);
-        const statements = await published.query('invoice-statements', id);
+        const records = await published.query('invoice-records', id);
         const files = await published.query('invoice-files', id);
         const discrepancies = await published.query('invoice-discrepancies', id);
         const amounts = await published.query('invoice-amounts', { load: String(invoice.load_id ?? '') });
-        const parts = { amounts, events, words: statements, files, discrepancies };
+        const parts = { amounts, events, records, files, discrepancies };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       });
     });
@@ -169,8 +169,8 @@ export interface InvoicePage {
   /** Totals of its rows, one per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
-  /** Statements of the service's details, of billsync and of people. */
-  readonly words: readonly ReportRow[];
+  /** Other records of the service, of billsync and of people, with their time. */
+  readonly records: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
@@ -218,8 +218,8 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
   return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
 }
 
-/** Events and our own doings in one order of time. */
-function lifeOf({ invoice, events, words, files }: InvoicePage): string {
+/** Events, files and other records, ordered by time. */
+function lifeOf({ invoice, events, records, files }: InvoicePage): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     timeText(event.received_at),
     `${printable(event.event_type)}, ${printable(event.verdict)}${duplicates(event.duplicates)} (event ${printable(event.event_id)})`,
@@ -230,9 +230,12 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
       .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
-    [invoice.voided_at, `voided${WORDS[String(invoice.void_basis)] ?? ''}: no report counts it from then on`],
+    [
+      invoice.voided_at,
+      `voided${VOID_BASES[String(invoice.void_basis)] ?? ''}: no report counts it from then on`,
+    ],
   ];
-  for (const { at, who, what, detail } of words) {
+  for (const { at, who, what, detail } of records) {
     const more = detail === null || detail === undefined ? '' : ` (${printable(detail)})`;
     moments.push([timeText(at), `${printable(who)}: ${printable(what)}${more}`]);
   }
@@ -241,7 +244,7 @@ function lifeOf({ invoice, events, words, files }: InvoicePage): string {
   return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const VOID_BASES: Readonly<Record<string, string>> = {
   event: ' by an event alone',
   details: ', confirmed by the service',
   unanswered: ' by an event alone, which the service could not confirm',

@@ -86,7 +86,7 @@ from files
 where invoice_id::varchar = $invoice
 order by first_had_at, file_sha256
 
--- name: invoice-statements
+-- name: invoice-records
 -- Other records of one invoice in order of time: details of the service, records of billsync, decisions
 select recorded_at as at, 'the service' as who, 'details: ' || coalesce(invoice_status, 'no status that we know') as what,
     stated_total as detail

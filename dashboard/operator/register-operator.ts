@@ -112,7 +112,7 @@ export async function registerOperator(
     inner.get(SECTION, async (_request, reply) => {
       // Without Temporal the page still works; actions that need it are refused when requested.
       const schedule = await work.schedule().catch((error: unknown) => ({ problem: messageOf(error) }));
-      return page(reply, 'operator', 'Act', { schedule });
+      return page(reply, 'operator', 'Actions', { schedule });
     });
     inner.get(`${SECTION}/agree`, async (request, reply) => {
       const requested = requestedBy(request.query as Query);

@@ -1,7 +1,8 @@
 /** Refused items with their reasons, read from the folder, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
-import { type PageContext, sendFramed, sendMessage } from '../page-context.ts';
+import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';
+import { rowsOfInvoices } from '../published-statements.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -13,7 +14,8 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
     const newestFirst = items && [...items].sort((one, other) => (one.at < other.at ? 1 : -1));
     return sendFramed(context, reply, {
       ...{ view: 'quarantine', title: 'Quarantine', section },
-      ...{ values: { items: newestFirst }, data: { quarantined: newestFirst } },
+      values: { items: newestFirst, numbers: await numbersOf(context, newestFirst ?? []) },
+      data: { quarantined: newestFirst },
     });
   });
   app.get<{ Params: { id: string } }>('/quarantine/:id', async (request, reply) => {
@@ -28,7 +30,18 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
       });
     const { item, body: bytes } = found;
     const body = bytes && Buffer.from(bytes.subarray(0, MAX_BODY_BYTES)).toString('utf8');
-    const page = { view: 'quarantined', title: `In quarantine: ${id}`, section, values: { item, body } };
+    const values = { item, body, numbers: await numbersOf(context, [item]) };
+    const page = { view: 'quarantined', title: `In quarantine: ${id}`, section, values };
     return sendFramed(context, reply, page);
   });
+}
+
+/** Numbers of the items' invoices by id, of those that are published. */
+async function numbersOf(
+  context: PageContext,
+  items: readonly { readonly invoiceId: string | null }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = items.flatMap(({ invoiceId }) => (invoiceId === null ? [] : [{ invoice_id: invoiceId }]));
+  const rows = await readPublished(context, (run) => rowsOfInvoices(run, ids)).catch(() => []);
+  return new Map(rows.map((row) => [String(row.invoice_id), String(row.invoice_number)]));
 }

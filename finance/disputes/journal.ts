@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
-import { CLAIM_STATES, type Claim, isAlive, lineKey } from './claim.ts';
+import { CLAIM_STATES, type Claim, ClaimedLine, isAlive, lineKey } from './claim.ts';
 
 export interface Claims {
   /** In the order in which they were opened. */
@@ -20,35 +20,9 @@ export interface Claims {
   readonly nextNumber: number;
 }
 
-const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
-const text = z.string().nullable();
 const Opened = z.object({
   kind: z.literal('opened'),
-  claims: z
-    .array(
-      z.object({
-        id: z.string().regex(/^D-\d{1,15}$/),
-        finding: z.string(),
-        partnerId: text,
-        invoiceLevel: z.string(),
-        invoiceId: z.string(),
-        invoiceNumber: text,
-        rowNumber: z.int(),
-        tenant: text,
-        carrier: z.string(),
-        trackingNumber: z.string(),
-        currencyCode: z.string(),
-        shipDate: text,
-        carrierInvoiceDate: text,
-        invoiceDate: text,
-        billed: amount,
-        expected: amount,
-        claimed: amount,
-        creditedBefore: amount,
-        reason: z.string(),
-      }),
-    )
-    .readonly(),
+  claims: z.array(ClaimedLine.unwrap().extend({ id: z.string().regex(/^D-\d{1,15}$/) })).readonly(),
 });
 const Changed = z.object({
   kind: z.literal('changed'),

@@ -52,7 +52,7 @@ function isIn({ first_month: first, last_month: last }: ReportRow, period: strin
 const CANNOT_SAY: readonly string[] = [
   'Surcharges, dimensional weight and destinations: they are not in an invoice file.',
   'Whether anything was paid.',
-  'Why a line was credited or billed again. Lines are taken for billed again when the tracking number stood on an invoice of the same tenant that is void now and is dated on or before theirs.',
+  'Why a line was credited or billed again. Lines count as billed again when an invoice of the same tenant that is void now, dated on or before theirs, has the tracking number.',
   'Invoices that had not come when this was made, and months before the first statement that was sent; what changes in a month that was sent is corrected by the next statement.',
 ];
 
@@ -105,7 +105,7 @@ export function correctionsOf(
           ...{ previous: fromTenThousandths(was), current: fromTenThousandths(is) },
           difference: fromTenThousandths(is - was),
           reason: isCountedAbove
-            ? 'stands above now, and an earlier statement had corrected it in'
+            ? 'is listed above now, and an earlier statement had added it as a correction'
             : reasonOf(row, { gone, wasStated: before !== undefined }),
         },
       ];

@@ -93,7 +93,7 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
     })),
     ...leftOut.map(({ state, reason, stated_total, ...each }) => ({
       ...{ section: 'not counted', ...each, amount: stated_total },
-      detail: [state, reason].filter((word) => word !== null).join(', '),
+      detail: [state, reason].filter((part) => part !== null).join(', '),
     })),
     ...statement.cannot_say.map((detail) => ({ section: 'cannot say', detail })),
   ];

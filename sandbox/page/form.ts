@@ -13,7 +13,7 @@ export class Form {
     return this.#fields.get(name)?.trim() ?? '';
   }
 
-  /** Every value of a name, empty ones left out: checkboxes and lists. */
+  /** Every value of a name but empty ones: checkboxes and lists. */
   all(name: string): readonly string[] {
     return this.#fields.getAll(name).filter((value) => value !== '');
   }
@@ -31,22 +31,22 @@ export class Form {
     throw new RefusalError('invalid_request', `${label} is "${text}", which is not a number.`);
   }
 
-  /** One of the words, null when empty. @throws RefusalError */
-  word<W extends string>(name: string, words: readonly W[]): W | null {
+  /** One of the choices, null when empty. @throws RefusalError */
+  choice<C extends string>(name: string, choices: readonly C[]): C | null {
     const text = this.text(name);
     if (text === '') return null;
-    const found = words.find((word) => word === text);
+    const found = choices.find((choice) => choice === text);
     if (found !== undefined) return found;
-    throw new RefusalError('invalid_request', `"${text}" is none of ${words.join(', ')}.`);
+    throw new RefusalError('invalid_request', `"${text}" is none of ${choices.join(', ')}.`);
   }
 
-  /** Lines of `Name: value`. @throws RefusalError naming the line that is none */
+  /** Lines of `Name: value`. @throws RefusalError a line has another form */
   headers(name: string): Readonly<Record<string, string>> {
     const lines = (this.#fields.get(name) ?? '').split(/\r?\n/).filter((line) => line.trim() !== '');
     return Object.fromEntries(lines.map(toHeader));
   }
 
-  /** The fields as they were typed, for showing a refused form again. */
+  /** The fields as typed, to show a refused form again. */
   typed(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#fields);
   }
@@ -58,7 +58,7 @@ function toHeader(line: string): [string, string] {
   throw new RefusalError('invalid_request', 'A header is a line of the form "Name: value".');
 }
 
-/** Leaves out what is null, for settings whose absence means something. */
+/** Removes nulls, for settings whose absence has a meaning. */
 export function given<T extends object>(settings: { [K in keyof T]: T[K] | null }): Partial<T> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)) as Partial<T>;
 }

@@ -1,7 +1,6 @@
 /**
- * The web page of an account: what a person does in the billing application, in a browser (spec 1, 2.3, 3). It is
- * made on the server and works without script; forms are answered with a redirect, so a reload repeats nothing.
- * Pages of other origins cannot work it: a form has to come from here.
+ * The web page of an account: the actions of a person in the billing application (spec 1, 2.3, 3). It is made on the server and
+ * works without scripts; a form is answered with a redirect, so a reload repeats nothing, and forms of other origins are refused.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only
 import { Form } from './form.ts';
 import { NOTICES } from './notices.ts';
 import { type Page, renderPage, type Section } from './render.ts';
-import type { Asked, Route } from './section.ts';
+import type { PageRequest, Route } from './section.ts';
 import { deliverySection } from './sections/deliveries.ts';
 import { faultSection } from './sections/faults.ts';
 import { invoiceSection } from './sections/invoices.ts';
@@ -41,11 +40,21 @@ const ROUTES: readonly Route[] = [
 const ASSETS = [
   { file: 'page.css', type: 'text/css; charset=utf-8' },
   { file: 'page.js', type: 'text/javascript; charset=utf-8' },
-  { file: 'scheme.js', type: 'text/javascript; charset=utf-8' },
 ] as const;
-const KIT = gzipSync(
-  readFileSync(fileURLToPath(import.meta.resolve('@tabler/core/dist/css/tabler.min.css'))),
-);
+const TABLER = fileURLToPath(import.meta.resolve('@tabler/core/dist/css/tabler.min.css'));
+const KIT = gzipSync(withDarkScheme(readFileSync(TABLER, 'utf8')));
+
+/** The kit's dark rules need an attribute that a script would have to set; these follow the system without one. */
+function withDarkScheme(css: string): string {
+  const rules = [...css.matchAll(/([^{}]+)\{([^{}]*)\}/g)].flatMap(
+    ([, selectors = '', declarations = '']) => {
+      const dark = selectors.split(',').filter((selector) => selector.startsWith('[data-bs-theme=dark]'));
+      if (dark.length === 0 || selectors.startsWith(':root')) return [];
+      return `${dark.join(',').replaceAll('[data-bs-theme=dark]', ':root')}{${declarations}}`;
+    },
+  );
+  return `${css}\n@media screen and (prefers-color-scheme: dark){${rules.join('')}}`;
+}
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -97,26 +106,26 @@ interface Place {
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {
   if ('get' in route) {
     app.get(route.get, async (request, reply) => {
-      // Taken before: what happens while the page is made is news to it.
+      // Taken before, so that the page fetches what happens while it is made.
       const { sequence } = place.options.account.activity;
-      const page = await route.show(askedBy(request, place));
+      const page = await route.show(requestOf(request, place));
       return sendPage(reply, page, { ...place, request, status: 200, sequence });
     });
     return;
   }
   app.post(route.post, async (request, reply) => {
-    const asked = askedBy(request, place);
+    const own = requestOf(request, place);
     try {
-      return reply.redirect(`${place.base}${await route.act(asked)}`, 303);
+      return reply.redirect(`${place.base}${await route.act(own)}`, 303);
     } catch (error) {
-      if (!(error instanceof RefusalError) || route.again === undefined) throw error;
-      const page = await route.again({ ...asked, typed: asked.form.typed() });
+      if (!(error instanceof RefusalError) || route.again === null) throw error;
+      const page = await route.again({ ...own, typed: own.form.typed() });
       return sendPage(reply, page, { ...place, request, status: error.httpStatus, problem: error.message });
     }
   });
 }
 
-function askedBy(request: FastifyRequest, { options }: Place): Asked {
+function requestOf(request: FastifyRequest, { options }: Place): PageRequest {
   return {
     account: options.account,
     connection: options.connection(),
@@ -155,7 +164,7 @@ function secure(reply: FastifyReply): void {
   reply.headers({
     'content-security-policy': CONTENT_SECURITY_POLICY,
     'x-content-type-options': 'nosniff',
-    // Not stricter: without a referrer browsers call the origin of a form "null".
+    // A stricter policy would suppress the origin of forms.
     'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cache-control': 'no-store',
@@ -174,7 +183,7 @@ function statusOf(error: Error & { statusCode?: number }): number {
 
 function errorPage(error: Error & { statusCode?: number }): Page {
   const status = statusOf(error);
-  const title = status === 404 ? 'Not here' : status < 500 ? 'Refused' : 'Something broke';
+  const title = status === 404 ? 'No such page' : status < 500 ? 'Refused' : 'Something went wrong';
   const section: Section = 'overview';
   return { view: 'error', title, section, data: { message: error.message, status } };
 }

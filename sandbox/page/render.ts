@@ -1,4 +1,4 @@
-/** Turns views into pages: Eta with escaping on, and the few words and forms that every view needs. */
+/** Renders the views of the pages, with the helpers of all views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { Eta } from 'eta';
 import type { Account } from '../account.ts';
 import type { InternalStatus } from '../model.ts';
 
-/** A page to be shown: the view's name, its title, and what the view calls `it`. */
+/** A view with its title and its values. */
 export interface Page {
   readonly view: string;
   readonly title: string;
@@ -31,27 +31,19 @@ export interface Surroundings {
 
 const eta = new Eta({ views: join(import.meta.dirname, 'views'), cache: true, autoTrim: false });
 
-const STATUS_WORDS: Readonly<Record<InternalStatus, string>> = {
+const STATUS_LABELS: Readonly<Record<InternalStatus, string>> = {
   DRAFT: 'Draft',
   PENDING_APPROVAL: 'Pending approval',
   APPROVED: 'Approved',
   CANCELED: 'Canceled',
 };
 
-const HELPERS = { statusWord, instant, duration, amount, count, bytes, plural, icon };
+const HELPERS = { statusLabel, badge, instant, duration, amount, count, bytes, plural, icon };
 
 export function renderPage(page: Page, { base, account, sequence, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
-  const frame = {
-    title: page.title,
-    section: page.section,
-    base,
-    sequence,
-    environment,
-    partner,
-    notice,
-    problem,
-  };
+  const { title, section } = page;
+  const frame = { title, section, base, sequence, environment, partner, notice, problem };
   const body = eta.render(`./${page.view}`, { ...page.data, ...frame, h: HELPERS });
   return eta.render('./layout', { ...frame, body, h: HELPERS, sections: SECTIONS });
 }
@@ -73,11 +65,23 @@ function iconNamed(name: string): string {
   );
 }
 
-function statusWord(status: InternalStatus): string {
-  return STATUS_WORDS[status];
+function statusLabel(status: InternalStatus): string {
+  return STATUS_LABELS[status];
 }
 
-/** `2026-11-21 12:15:03` in UTC, as the column heads say. */
+const COLORS: Readonly<Record<string, string>> = {
+  ...{ DRAFT: 'yellow', PENDING_APPROVAL: 'azure', APPROVED: 'green', CANCELED: 'secondary' },
+  ...{ pending: 'yellow', delivered: 'green', failed: 'red', dropped: 'secondary' },
+  ...{ active: 'green', inactive: 'secondary', on: 'green', off: 'secondary' },
+};
+
+/** HTML of the badge of a state; its color follows from the label where it is none of another state. */
+function badge(label: string, state: string = label): string {
+  const text = STATUS_LABELS[label as InternalStatus] ?? label;
+  return `<span class="badge bg-${COLORS[state] ?? 'secondary'}-lt">${eta.config.escapeFunction(text)}</span>`;
+}
+
+/** `2026-11-21 12:15:03`, in UTC. */
 function instant(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
@@ -109,6 +113,6 @@ function bytes(size: number): string {
   return size < 1_000_000 ? `${(size / 1_000).toFixed(1)} kB` : `${(size / 1_000_000).toFixed(1)} MB`;
 }
 
-function plural(value: number, word: string, words = `${word}s`): string {
-  return `${count(value)} ${value === 1 ? word : words}`;
+function plural(value: number, noun: string, nouns = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : nouns}`;
 }

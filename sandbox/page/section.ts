@@ -5,7 +5,7 @@ import type { Form } from './form.ts';
 import type { Page } from './render.ts';
 
 /** The request of a page or form. */
-export interface Asked {
+export interface PageRequest {
   readonly account: Account;
   readonly connection: Connection;
   readonly params: Readonly<Record<string, string>>;
@@ -15,11 +15,19 @@ export interface Asked {
   readonly typed: Readonly<Record<string, string>>;
 }
 
-/** A page, or a form's deed with the page that shows the form again when the deed is refused. */
+type Show = (request: PageRequest) => Page | Promise<Page>;
+/** Returns the address to redirect to, with a key of NOTICES: `/invoices?done=generated`. */
+type Act = (request: PageRequest) => string | Promise<string>;
+
 export type Route =
   | { readonly get: string; readonly show: Show }
-  | { readonly post: string; readonly act: Act; readonly again?: Show };
+  | { readonly post: string; readonly act: Act; readonly again: Show | null };
 
-type Show = (asked: Asked) => Page | Promise<Page>;
-/** Answers where to go on, with a word of NOTICES: `/invoices?done=generated`. */
-type Act = (asked: Asked) => string | Promise<string>;
+export function page(get: string, show: Show): Route {
+  return { get, show };
+}
+
+/** @param again shows the form again when its action is refused; null: an error page does */
+export function action(post: string, again: Show | null, act: Act): Route {
+  return { post, act, again };
+}

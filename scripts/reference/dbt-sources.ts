@@ -8,7 +8,7 @@ import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES, FILE_SOURCES, INVOICE_STATES } from '../../lib/wire/names.ts';
 import { columnMeaning, withoutMarks } from '../../warehouse/duckdb/schema.ts';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
-import { readColumns, VIEWS } from './view-columns.ts';
+import { readColumns, VIEWS } from './pages.ts';
 
 const ofAnInvoice = {
   relationships: { arguments: { to: "source('billsync', 'invoices')", field: 'invoice_id' } },
@@ -39,7 +39,7 @@ const FRESHNESS = {
   config: { freshness: { warn_after: { count: 1, period: 'day' } } },
 };
 
-/** @throws Error a test is of a column that no view has */
+/** @throws Error when a test names an unknown column */
 export async function dbtSources(): Promise<string> {
   const columns = await readColumns();
   const known = new Set(columns.map(({ view, name }) => `${view}.${name}`));
@@ -60,7 +60,8 @@ export async function dbtSources(): Promise<string> {
         ...(TESTS[`${view}.${name}`] === undefined ? {} : { data_tests: TESTS[`${view}.${name}`] }),
       })),
   }));
-  const description = 'What billsync publishes: reports.duckdb, attached under this name and only read.';
+  const description =
+    'The published file of billsync, reports.duckdb, attached under this name and only read.';
   const sources = [{ name: 'billsync', description, database: 'billsync', schema: 'main', tables }];
   return `# Made by \`npm run reference\`; edit the code instead.\n${stringify({ sources }, { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }

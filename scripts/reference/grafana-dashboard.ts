@@ -1,23 +1,23 @@
-/** deploy/grafana/billsync.json: the dashboard, from a short table of its panels. */
+/** deploy/grafana/billsync.json, from a table of its panels. */
 
 interface Panel {
   readonly title: string;
   readonly kind: 'stat' | 'timeseries' | 'table';
   readonly unit?: 'short' | 's' | 'bytes' | 'percentunit' | 'dateTimeFromNow';
-  /** Expression by legend; `$instance` is the instance that is looked at. */
+  /** Expression by legend; `$instance` is the selected instance. */
   readonly queries: Readonly<Record<string, string>>;
   /** Width in 24 columns. */
   readonly width: number;
-  /** A stat is red from here. */
+  /** A stat is red from this value. */
   readonly redFrom?: number;
 }
 
 const ROWS: Readonly<Record<string, readonly Panel[]>> = {
-  'Is it well': [
-    stat('Components not well', 'sum(1 - billsync_component_up{instance=~"$instance"})', 1),
+  Status: [
+    stat('Components with problems', 'sum(1 - billsync_component_up{instance=~"$instance"})', 1),
     stat('Alerts open', 'sum(billsync_alerts_open{instance=~"$instance",severity!="info"})', 1),
     stat(
-      'Invoices that need a person',
+      'Invoices that need attention',
       'billsync_invoices{instance=~"$instance",state="needs_attention"}',
       1,
     ),
@@ -27,7 +27,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       'sum(last_over_time(billsync_expected_invoices_missing{instance=~"$instance"}[3h]))',
       1,
     ),
-    stat('Readers are behind', 'billsync_publication_pending_seconds{instance=~"$instance"}', 120, 's'),
+    stat('Publication delay', 'billsync_publication_pending_seconds{instance=~"$instance"}', 120, 's'),
     {
       ...{ title: 'Open alerts', kind: 'table', width: 12 },
       queries: { '{{alert}}': 'billsync_alerts_open{instance=~"$instance"} > 0' },
@@ -42,15 +42,19 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       '{{status}}': 'sum by (status) (rate(billsync_deliveries_total{instance=~"$instance"}[5m]))',
     }),
     lines(
-      'Time to the answer',
+      'Response time',
       {
         '50 %': quantile(0.5, 'acknowledge_seconds'),
         '99 %': quantile(0.99, 'acknowledge_seconds'),
       },
       's',
     ),
-    lines('Waiting in the inbox', { deliveries: 'billsync_inbox_backlog{instance=~"$instance"}' }),
-    lines('Oldest in the inbox', { age: 'billsync_inbox_backlog_age_seconds{instance=~"$instance"}' }, 's'),
+    lines('Inbox backlog', { deliveries: 'billsync_inbox_backlog{instance=~"$instance"}' }),
+    lines(
+      'Age of the oldest inbox item',
+      { age: 'billsync_inbox_backlog_age_seconds{instance=~"$instance"}' },
+      's',
+    ),
   ],
   'The billing service': [
     lines('Calls a second, by endpoint and answer', {
@@ -58,7 +62,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
         'sum by (endpoint, answer) (rate(billsync_service_calls_total{instance=~"$instance"}[5m]))',
     }),
     lines(
-      'Time to the answer, 95 %',
+      'Response time, 95 %',
       {
         '{{endpoint}}':
           'histogram_quantile(0.95, sum by (le, endpoint) (rate(billsync_service_call_seconds_bucket{instance=~"$instance"}[5m])))',
@@ -66,7 +70,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       's',
     ),
     lines(
-      'Downloaded a second',
+      'Downloaded bytes a second',
       { bytes: 'rate(billsync_downloaded_bytes_total{instance=~"$instance"}[5m])' },
       'bytes',
     ),
@@ -91,7 +95,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       's',
     ),
     lines(
-      'Age of the publication, and of the oldest change that is not in it',
+      'Age of the publication and of the oldest unpublished change',
       {
         publication: 'time() - billsync_publication_timestamp_seconds{instance=~"$instance"}',
         change: 'billsync_publication_pending_seconds{instance=~"$instance"}',
@@ -99,7 +103,7 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
       's',
     ),
     lines(
-      'Since the last load',
+      'Time since the last load',
       { age: 'time() - billsync_last_load_timestamp_seconds{instance=~"$instance"}' },
       's',
     ),
@@ -109,14 +113,14 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     lines('Memory', { '{{role}}': 'process_resident_memory_bytes{instance=~"$instance"}' }, 'bytes'),
     lines('Processor', { '{{role}}': 'rate(process_cpu_seconds_total{instance=~"$instance"}[5m])' }),
     lines(
-      'Event loop, 99 % (0.05 at rest)',
+      'Event loop lag, 99 % (0.05 when idle)',
       { '{{role}}': 'nodejs_eventloop_lag_p99_seconds{instance=~"$instance"}' },
       's',
     ),
-    lines('Processes started again', {
+    lines('Process restarts', {
       '{{process}}': 'increase(billsync_process_restarts_total{instance=~"$instance"}[1h])',
     }),
-    lines('Activities of Temporal that failed, a second', {
+    lines('Failed activities a second', {
       '{{activity_type}}':
         'sum by (activity_type) (rate(temporal_activity_execution_failed_total{instance=~"$instance"}[5m]))',
     }),

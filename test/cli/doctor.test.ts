@@ -11,12 +11,13 @@ import { generate } from 'selfsigned';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sandboxOfUp } from '../../cli/commands/sandbox.ts';
 import { CHECKS } from '../../cli/doctor/checks.ts';
-import type { Finding } from '../../cli/doctor/connection-checks.ts';
+import type { Check, Finding } from '../../cli/doctor/connection-checks.ts';
 import { type Diagnosis, diagnose, exitCodeOf } from '../../cli/doctor/diagnose.ts';
 import { describeError } from '../../cli/errors.ts';
 import { writeRunFile } from '../../cli/roles/run-file.ts';
 import { partnerIdOf } from '../../cli/with-temporal.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 
 const HOLD = `
@@ -239,4 +240,17 @@ describe('the processes', () => {
     expect(sandboxOfUp({}, { BILLSYNC_DATA_DIR: dataDir }, folder)).toBeNull();
     await expect(partnerIdOf(settings)).rejects.toThrow('BILLSYNC_BASE_URL: is not set');
   });
+});
+
+test('a check that never ends fails as unreachable, and those after it are made', async () => {
+  const checks: Check[] = [
+    { name: 'hangs', isInFolder: false, run: () => new Promise(() => undefined) },
+    { name: 'works', isInFolder: false, run: async () => ({ result: 'ok', detail: 'fine', hint: null }) },
+  ];
+  const found = await Array.fromAsync(diagnose({} as Settings, { checks, limitMs: 20, minMs: 20 }));
+  expect(found).toMatchObject([
+    { check: 'hangs', result: 'failed', detail: expect.stringContaining('no answer within'), exit_code: 5 },
+    { check: 'works', result: 'ok', detail: 'fine' },
+  ]);
+  expect(exitCodeOf(found)).toBe(5);
 });

@@ -26,7 +26,7 @@ const follow = async (page: Page, link: string): Promise<void> => {
   await page.getByRole('link', { name: link, exact: true }).first().click();
   await page.waitForLoadState();
 };
-const press = async (page: Page, button: string): Promise<void> => {
+const press = async (page: Page, button: string | RegExp): Promise<void> => {
   await page.getByRole('button', { name: button, exact: true }).click();
   await page.waitForLoadState();
 };
@@ -74,7 +74,7 @@ export const MONTH_END: readonly Step[] = [
   {
     name: 'month-end-5-what-is-claimed',
     clicks: 1,
-    click: (page) => press(page, 'Claim all that are new'),
+    click: (page) => press(page, /^Claim all \d+ that are new$/),
     sees: async (page) => /^Open \d+ claims: /.test(await page.locator('h1').innerText()),
   },
   {

@@ -4,15 +4,15 @@ import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
-import { ClaimRefusedError, lineKey } from '../claim.ts';
+import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { offerLines } from './offers.ts';
-import { told } from './pages.ts';
+import { answered } from './pages.ts';
 import { render } from './render.ts';
 
 const ADDRESS = '/money-at-risk';
-const MAX_SHOWN = 300;
+const ROWS_ON_A_PAGE = 100;
 /** Carriers rarely take claims for longer. */
 const USUAL_DAYS = 180;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
@@ -23,18 +23,30 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     label: 'Money at risk',
     icon: 'credit-card',
     rows: null,
+    async countWaiting() {
+      const { lines } = await disputes.atRisk(withUsualDays({}, now()));
+      return lines.filter(({ state }) => state === 'new').length;
+    },
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
-        told(host, reply, async () => {
-          const { risk, state, ...asked } = Asked.parse(request.query);
-          const menu = host.periodMenu(withUsualDays(asked, now()), ADDRESS);
+        answered(host, reply, async () => {
+          const { risk, state, page, ...query } = Query.parse(request.query);
+          const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
           const found = await disputes.atRisk({ from: menu.from, to: menu.to });
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
           );
+          const to = (number: number): string => {
+            const place = { from: menu.from ?? '', to: menu.to ?? '', state, risk: risk ?? '' };
+            return `${ADDRESS}?${new URLSearchParams({ ...place, page: String(number) })}`;
+          };
           const html = render('at-risk', {
-            ...{ ...shownOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
-            ...{ shown: chosen.slice(0, MAX_SHOWN), found: chosen.length },
+            ...{ ...summaryOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
+            ...{ found: chosen.length, first: (page - 1) * ROWS_ON_A_PAGE + 1 },
+            lines: chosen.slice((page - 1) * ROWS_ON_A_PAGE, page * ROWS_ON_A_PAGE),
+            newCount: found.lines.filter((line) => isChosen(line, risk)).length,
+            previous: page > 1 ? to(page - 1) : null,
+            next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
           const data = { lines: chosen, notes: found.notes };
@@ -48,11 +60,10 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const { lines } = await disputes.atRisk({ from, to });
           const keys = new Set(form.getAll('line'));
           const isAll = form.get('all') === 'yes';
-          const chosen = lines.filter((line) => (isAll && line.state === 'new') || keys.has(lineKey(line)));
+          const { risk } = Query.parse({ risk: form.get('risk') });
+          const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
-            throw new ClaimRefusedError('No row is ticked', {
-              hint: 'go back and tick what is to be claimed',
-            });
+            throw refused('No row is ticked', 'go back and tick what is to be claimed');
           return offerLines(disputes, chosen, 'money at risk');
         }),
       );
@@ -61,23 +72,32 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
 }
 
 const day = z.string().min(1).optional().catch(undefined);
-const Asked = z.object({
+const Query = z.object({
   risk: z
     .enum(Object.keys(RISKS) as [Risk, ...Risk[]])
     .optional()
     .catch(undefined),
   state: z.enum([...STATES, 'all']).catch('new'),
   ...{ from: day, to: day, period: day },
+  page: z.coerce.number().int().min(1).catch(1),
 });
 
-function withUsualDays(asked: Omit<z.output<typeof Asked>, 'risk' | 'state'>, now: Date): typeof asked {
-  if ((asked.from ?? asked.to ?? asked.period) !== undefined) return asked;
+/** Whether "Claim all" claims it: a new line of the finding that the page lists. */
+function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {
+  return line.state === 'new' && (risk === undefined || line.risk === risk);
+}
+
+function withUsualDays(
+  query: Pick<Partial<z.output<typeof Query>>, 'from' | 'to' | 'period'>,
+  now: Date,
+): typeof query {
+  if ((query.from ?? query.to ?? query.period) !== undefined) return query;
   const today = now.toISOString().slice(0, 10);
-  return { ...asked, from: shiftDay(today, -USUAL_DAYS), to: today };
+  return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
 /** Claimable amounts in total and by finding; amounts of two currencies or partners are never added. */
-function shownOf({ lines, notes }: AtRisk) {
+function summaryOf({ lines, notes }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);
   const claimed = lines.filter(({ state }) => state === 'claimed');

@@ -1,6 +1,6 @@
 /**
- * Makes the pages livelier where scripts run; every deed works without. Regions marked data-live are fetched again
- * while something happens in the account, unless somebody is typing in them; the fault catalogue gets a search.
+ * Comfort where scripts run; every action works without. Regions marked data-live are fetched again after an activity of the
+ * account, unless they have the focus; the fault catalogue gets a search.
  */
 const POLL_MS = 2000;
 const base = document.body.dataset.base ?? '';
@@ -36,7 +36,7 @@ async function watch() {
       seen = latest;
       await refresh();
     } catch {
-      // The sandbox is gone or restarts; the next turn finds out.
+      // The sandbox stops or restarts; the next turn tries again.
     }
   }
 }
@@ -44,13 +44,13 @@ async function watch() {
 function searchFaults(field) {
   field.closest('[hidden]')?.removeAttribute('hidden');
   field.addEventListener('input', () => {
-    const words = field.value.toLowerCase().split(/\s+/);
-    for (const fault of document.querySelectorAll('[data-words]')) {
-      const text = fault.dataset.words.toLowerCase();
-      fault.hidden = !words.every((word) => text.includes(word));
+    const parts = field.value.toLowerCase().split(/\s+/);
+    for (const fault of document.querySelectorAll('[data-text]')) {
+      const text = fault.dataset.text.toLowerCase();
+      fault.hidden = !parts.every((part) => text.includes(part));
     }
     for (const group of document.querySelectorAll('.group')) {
-      group.hidden = group.querySelector('[data-words]:not([hidden])') === null;
+      group.hidden = group.querySelector('[data-text]:not([hidden])') === null;
     }
   });
 }
@@ -60,7 +60,7 @@ if (field !== null) searchFaults(field);
 // A refused form is the answer to a POST; fetching its address again would show another page.
 if (document.querySelector('[data-live]') !== null && document.querySelector('.problem') === null)
   void watch();
-// The word in the address has been said; a reload need not say it again.
+// A reload does not repeat the notice.
 const address = new URL(location.href);
 if (address.searchParams.has('done')) {
   address.searchParams.delete('done');

@@ -3,26 +3,22 @@ import { parse, stringify } from 'lossless-json';
 import { type Delivery, EVENT_TYPES } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 
 export const deliverySection: readonly Route[] = [
-  { get: '/deliveries', show: list },
-  { get: '/deliveries/:deliveryId', show: detail },
-  {
-    post: '/deliveries/:deliveryId/resend',
-    again: detail,
-    act: ({ account, params }) => {
-      const { eventId, registrationId } = find(account, params.deliveryId ?? '');
-      const [resent] = account.billing.resend(eventId, registrationId);
-      return `/deliveries/${resent?.deliveryId ?? params.deliveryId}?done=resent`;
-    },
-  },
+  page('/deliveries', list),
+  page('/deliveries/:deliveryId', detail),
+  action('/deliveries/:deliveryId/resend', detail, ({ account, params }) => {
+    const { eventId, registrationId } = find(account, params.deliveryId ?? '');
+    const [resent] = account.billing.resend(eventId, registrationId);
+    return `/deliveries/${resent?.deliveryId ?? params.deliveryId}?done=resent`;
+  }),
 ];
 
-function list({ account, query }: Asked): Page {
+function list({ account, query }: PageRequest): Page {
   const filter = {
     state: query.text('state'),
     eventType: query.text('eventType'),
@@ -53,7 +49,7 @@ function list({ account, query }: Asked): Page {
   };
 }
 
-function detail({ account, params }: Asked): Page {
+function detail({ account, params }: PageRequest): Page {
   const delivery = find(account, params.deliveryId ?? '');
   const event = account.store.get('event', delivery.eventId);
   return {
@@ -70,14 +66,14 @@ function detail({ account, params }: Asked): Page {
   };
 }
 
-function find({ store }: Asked['account'], deliveryId: string): Delivery {
+function find({ store }: PageRequest['account'], deliveryId: string): Delivery {
   const delivery = store.get('delivery', deliveryId);
   if (delivery !== undefined) return delivery;
   throw new RefusalError('not_found', `There is no delivery "${deliveryId}" in the log.`);
 }
 
 /** null for test payloads, whose invoice no list knows. */
-function numberOf({ store }: Asked['account'], { invoiceId }: Delivery): string | null {
+function numberOf({ store }: PageRequest['account'], { invoiceId }: Delivery): string | null {
   return store.get('invoice', invoiceId)?.invoiceNumber ?? null;
 }
 

@@ -5,32 +5,22 @@ import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import { type Form, given } from '../form.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 export const faultSection: readonly Route[] = [
-  { get: '/faults', show: list },
-  {
-    post: '/faults',
-    again: list,
-    act: ({ account, form }) => {
-      account.faults.add(readFault(form));
-      return '/faults?done=fault-on';
-    },
-  },
-  {
-    post: '/faults/:faultId/clear',
-    act: ({ account, params }) => {
-      account.faults.clear(params.faultId ?? '');
-      return '/faults?done=fault-off';
-    },
-  },
-  {
-    post: '/faults/clear',
-    act: ({ account }) => {
-      account.faults.clear();
-      return '/faults?done=faults-off';
-    },
-  },
+  page('/faults', list),
+  action('/faults', list, ({ account, form }) => {
+    account.faults.add(readFault(form));
+    return '/faults?done=fault-on';
+  }),
+  action('/faults/:faultId/clear', null, ({ account, params }) => {
+    account.faults.clear(params.faultId ?? '');
+    return '/faults?done=fault-off';
+  }),
+  action('/faults/clear', null, ({ account }) => {
+    account.faults.clear();
+    return '/faults?done=faults-off';
+  }),
 ];
 
 /** The catalogue in the order in which people look for things: by where a fault strikes first. */
@@ -41,7 +31,7 @@ const GROUPS: readonly { readonly title: string; readonly places: readonly Place
   { title: 'API answers', places: PLACES },
 ];
 
-function list({ account, typed, form }: Asked): Page {
+function list({ account, typed, form }: PageRequest): Page {
   const { faults, billing, registrations } = account;
   return {
     view: 'faults',
@@ -82,7 +72,7 @@ function readFault(form: Form): NewFault {
   const target = given<NonNullable<NewFault['target']>>({
     invoiceId: form.text('invoiceId') || null,
     tenant: form.text('tenant') || null,
-    endpoint: form.word('endpoint', PLACES),
+    endpoint: form.choice('endpoint', PLACES),
     eventType: form.text('eventType') || null,
     registrationId: form.text('registrationId') || null,
   });

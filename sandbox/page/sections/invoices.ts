@@ -5,67 +5,47 @@ import { INTERNAL_STATUSES, type Invoice } from '../../model.ts';
 import type { BilledShipment } from '../../storage/shipments.ts';
 import { given } from '../form.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const PAGE_SIZE = 50;
 const SHOWN_ROWS = 20;
 const SHOWN_DELIVERIES = 50;
 
 export const invoiceSection: readonly Route[] = [
-  { get: '/invoices', show: list },
-  { get: '/invoices/:invoiceId', show: detail },
-  {
-    post: '/invoices',
-    again: list,
-    act: async ({ account, form }) => {
-      const { invoiceId } = await account.billing.create(readInvoice({ form }));
-      return `/invoices/${invoiceId}?done=generated`;
-    },
-  },
-  {
-    post: '/invoices/:invoiceId/submit',
-    again: detail,
-    act: ({ account, params }) => {
-      const { invoiceId } = account.billing.submit(params.invoiceId ?? '');
-      return `/invoices/${invoiceId}?done=submitted`;
-    },
-  },
-  {
-    post: '/invoices/:invoiceId/approve',
-    again: detail,
-    act: async ({ account, params, form }) => {
-      const invoiceId = params.invoiceId ?? '';
-      const fails = form.has('exportFails');
-      const rule = fails
-        ? account.faults.add({ name: 'export-failure', count: 1, target: { invoiceId } })
-        : null;
-      try {
-        await account.billing.approve(invoiceId);
-      } finally {
-        if (rule !== null) account.faults.clear(rule.faultId);
-      }
-      return `/invoices/${invoiceId}?done=${fails ? 'unexported' : 'approved'}`;
-    },
-  },
-  {
-    post: '/invoices/:invoiceId/cancel',
-    again: detail,
-    act: ({ account, params }) => {
-      const { invoiceId } = account.billing.cancel(params.invoiceId ?? '');
-      return `/invoices/${invoiceId}?done=canceled`;
-    },
-  },
-  {
-    post: '/invoices/:invoiceId/repair',
-    again: detail,
-    act: async ({ account, params }) => {
-      const { invoiceId } = await account.billing.repair(params.invoiceId ?? '');
-      return `/invoices/${invoiceId}?done=repaired`;
-    },
-  },
+  page('/invoices', list),
+  page('/invoices/:invoiceId', detail),
+  action('/invoices', list, async ({ account, form }) => {
+    const { invoiceId } = await account.billing.create(readInvoice({ form }));
+    return `/invoices/${invoiceId}?done=generated`;
+  }),
+  action('/invoices/:invoiceId/submit', detail, ({ account, params }) => {
+    const { invoiceId } = account.billing.submit(params.invoiceId ?? '');
+    return `/invoices/${invoiceId}?done=submitted`;
+  }),
+  action('/invoices/:invoiceId/approve', detail, async ({ account, params, form }) => {
+    const invoiceId = params.invoiceId ?? '';
+    const fails = form.has('exportFails');
+    const rule = fails
+      ? account.faults.add({ name: 'export-failure', count: 1, target: { invoiceId } })
+      : null;
+    try {
+      await account.billing.approve(invoiceId);
+    } finally {
+      if (rule !== null) account.faults.clear(rule.faultId);
+    }
+    return `/invoices/${invoiceId}?done=${fails ? 'unexported' : 'approved'}`;
+  }),
+  action('/invoices/:invoiceId/cancel', detail, ({ account, params }) => {
+    const { invoiceId } = account.billing.cancel(params.invoiceId ?? '');
+    return `/invoices/${invoiceId}?done=canceled`;
+  }),
+  action('/invoices/:invoiceId/repair', detail, async ({ account, params }) => {
+    const { invoiceId } = await account.billing.repair(params.invoiceId ?? '');
+    return `/invoices/${invoiceId}?done=repaired`;
+  }),
 ];
 
-function list({ account, query, typed }: Asked): Page {
+function list({ account, query, typed }: PageRequest): Page {
   const { billing } = account;
   const filter = { status: query.text('status'), tenant: query.text('tenant'), search: query.text('search') };
   const found = billing.invoices().filter((invoice) => matches(invoice, filter));
@@ -89,7 +69,7 @@ function list({ account, query, typed }: Asked): Page {
   };
 }
 
-function detail({ account, params }: Asked): Page {
+function detail({ account, params }: PageRequest): Page {
   const { billing, store, deliveries } = account;
   const invoice = billing.invoice(params.invoiceId ?? '');
   const { invoiceId } = invoice;
@@ -113,7 +93,7 @@ function detail({ account, params }: Asked): Page {
   };
 }
 
-function readInvoice({ form }: Pick<Asked, 'form'>): NewInvoice {
+function readInvoice({ form }: Pick<PageRequest, 'form'>): NewInvoice {
   const shipments = form.number('shipments', 'Shipments');
   const isPartnerLevel = form.text('level') === 'partner';
   const set = given<NonNullable<NewInvoice['set']>>({
@@ -142,7 +122,7 @@ function matches(
   return words.some((word) => word.toLowerCase().includes(search.toLowerCase()));
 }
 
-function tenantName({ billing, partner }: Asked['account'], invoice: Invoice): string {
+function tenantName({ billing, partner }: PageRequest['account'], invoice: Invoice): string {
   return billing.tenantOf(invoice)?.name ?? partner.name;
 }
 

@@ -3,23 +3,20 @@
 import { INTERNAL_STATUSES } from '../../model.ts';
 import { seedInvoices } from '../../sandbox-account.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const RECENT_LINES = 14;
 const SEEDED_INVOICES = 12;
 
 export const overviewSection: readonly Route[] = [
-  { get: '/', show: overview },
-  {
-    post: '/seed',
-    act: async ({ account }) => {
-      await seedInvoices(account, SEEDED_INVOICES);
-      return '/invoices?done=seeded';
-    },
-  },
+  page('/', overview),
+  action('/seed', null, async ({ account }) => {
+    await seedInvoices(account, SEEDED_INVOICES);
+    return '/invoices?done=seeded';
+  }),
 ];
 
-function overview({ account, connection }: Asked): Page {
+function overview({ account, connection }: PageRequest): Page {
   const { billing, registrations, deliveries, faults, activity } = account;
   const invoices = billing.invoices();
   const log = deliveries.list();

@@ -4,47 +4,32 @@ import type { NewSchedule } from '../../billing/schedules.ts';
 import type { Schedule } from '../../model.ts';
 import type { Form } from '../form.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const LEVELS = ['tenant', 'partner'] as const;
 
 export const scheduleSection: readonly Route[] = [
-  { get: '/schedules', show: list },
-  { get: '/schedules/:scheduleId', show: detail },
-  {
-    post: '/schedules',
-    again: list,
-    act: ({ account, form }) => {
-      const { scheduleId } = account.schedules.add(readSettings(form));
-      return `/schedules/${scheduleId}?done=schedule-added`;
-    },
-  },
-  {
-    post: '/schedules/:scheduleId',
-    again: detail,
-    act: ({ account, params, form }) => {
-      account.schedules.edit(params.scheduleId ?? '', readSettings(form));
-      return `/schedules/${params.scheduleId}?done=schedule-saved`;
-    },
-  },
-  {
-    post: '/schedules/:scheduleId/run',
-    again: detail,
-    act: async ({ account, params }) => {
-      await account.schedules.run(params.scheduleId ?? '');
-      return '/invoices?done=schedule-run';
-    },
-  },
-  {
-    post: '/schedules/:scheduleId/delete',
-    act: ({ account, params }) => {
-      account.schedules.delete(params.scheduleId ?? '');
-      return '/schedules?done=schedule-deleted';
-    },
-  },
+  page('/schedules', list),
+  page('/schedules/:scheduleId', detail),
+  action('/schedules', list, ({ account, form }) => {
+    const { scheduleId } = account.schedules.add(readSettings(form));
+    return `/schedules/${scheduleId}?done=schedule-added`;
+  }),
+  action('/schedules/:scheduleId', detail, ({ account, params, form }) => {
+    account.schedules.edit(params.scheduleId ?? '', readSettings(form));
+    return `/schedules/${params.scheduleId}?done=schedule-saved`;
+  }),
+  action('/schedules/:scheduleId/run', detail, async ({ account, params }) => {
+    await account.schedules.run(params.scheduleId ?? '');
+    return '/invoices?done=schedule-run';
+  }),
+  action('/schedules/:scheduleId/delete', null, ({ account, params }) => {
+    account.schedules.delete(params.scheduleId ?? '');
+    return '/schedules?done=schedule-deleted';
+  }),
 ];
 
-function list({ account, typed, form }: Asked): Page {
+function list({ account, typed, form }: PageRequest): Page {
   const fresh = {
     name: '',
     shipments: '25',
@@ -65,7 +50,7 @@ function list({ account, typed, form }: Asked): Page {
   };
 }
 
-function detail({ account, params, typed, form }: Asked): Page {
+function detail({ account, params, typed, form }: PageRequest): Page {
   const schedule = account.schedules.get(params.scheduleId ?? '');
   const stored = {
     ...schedule,
@@ -90,7 +75,7 @@ function detail({ account, params, typed, form }: Asked): Page {
   };
 }
 
-function shared({ billing, partner }: Asked['account']) {
+function shared({ billing, partner }: PageRequest['account']) {
   return { tenants: billing.tenants(), hasTenants: partner.kind === '3pl' };
 }
 
@@ -100,7 +85,7 @@ function readSettings(form: Form): NewSchedule {
     name: form.text('name'),
     enabled: form.has('enabled'),
     everySeconds: form.number('everySeconds', 'The interval'),
-    level: form.word('level', LEVELS) ?? 'tenant',
+    level: form.choice('level', LEVELS) ?? 'tenant',
     tenants: isSome ? form.all('tenants') : 'all',
     autoApprove: form.has('autoApprove'),
     tenantOverrides: readOverrides(form),
@@ -127,7 +112,7 @@ function refused(typed: Readonly<Record<string, string>>, form: Form) {
   };
 }
 
-function overridesOf({ billing }: Asked['account'], { tenantOverrides }: Schedule) {
+function overridesOf({ billing }: PageRequest['account'], { tenantOverrides }: Schedule) {
   return Object.entries(tenantOverrides).map(([tenantId, isOn]) => ({
     name: billing.tenant(tenantId).name,
     isOn,

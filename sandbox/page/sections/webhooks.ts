@@ -4,61 +4,43 @@ import type { NewRegistration } from '../../delivery/registrations.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import type { Form } from '../form.ts';
 import type { Page } from '../render.ts';
-import type { Asked, Route } from '../section.ts';
+import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const SHOWN_DELIVERIES = 20;
 
 export const webhookSection: readonly Route[] = [
-  { get: '/webhooks', show: list },
-  { get: '/webhooks/:registrationId', show: detail },
-  {
-    post: '/webhooks',
-    again: list,
-    act: ({ account, form }) => {
-      const headers = form.headers('headers');
-      const { registrationId } = account.registrations.add({ ...readSettings(form), headers });
-      return `/webhooks/${registrationId}?done=webhook-added`;
-    },
-  },
-  {
-    post: '/webhooks/:registrationId',
-    again: detail,
-    act: ({ account, params, form }) => {
-      const headers = form.has('dropHeaders') ? {} : form.headers('headers');
-      const isKept = !form.has('dropHeaders') && Object.keys(headers).length === 0;
-      const settings = { ...readSettings(form), ...(isKept ? {} : { headers }) };
-      account.registrations.edit(params.registrationId ?? '', settings);
-      return `/webhooks/${params.registrationId}?done=webhook-saved`;
-    },
-  },
-  ...(['enable', 'disable'] as const).map(
-    (verb): Route => ({
-      post: `/webhooks/:registrationId/${verb}`,
-      act: ({ account, params }) => {
-        account.registrations.setActive(params.registrationId ?? '', verb === 'enable');
-        return `/webhooks/${params.registrationId}?done=webhook-${verb}d`;
-      },
+  page('/webhooks', list),
+  page('/webhooks/:registrationId', detail),
+  action('/webhooks', list, ({ account, form }) => {
+    const headers = form.headers('headers');
+    const { registrationId } = account.registrations.add({ ...readSettings(form), headers });
+    return `/webhooks/${registrationId}?done=webhook-added`;
+  }),
+  action('/webhooks/:registrationId', detail, ({ account, params, form }) => {
+    const headers = form.has('dropHeaders') ? {} : form.headers('headers');
+    const isKept = !form.has('dropHeaders') && Object.keys(headers).length === 0;
+    const settings = { ...readSettings(form), ...(isKept ? {} : { headers }) };
+    account.registrations.edit(params.registrationId ?? '', settings);
+    return `/webhooks/${params.registrationId}?done=webhook-saved`;
+  }),
+  ...(['enable', 'disable'] as const).map((verb) =>
+    action(`/webhooks/:registrationId/${verb}`, null, ({ account, params }) => {
+      account.registrations.setActive(params.registrationId ?? '', verb === 'enable');
+      return `/webhooks/${params.registrationId}?done=webhook-${verb}d`;
     }),
   ),
-  {
-    post: '/webhooks/:registrationId/delete',
-    act: ({ account, params }) => {
-      account.registrations.delete(params.registrationId ?? '');
-      return '/webhooks?done=webhook-deleted';
-    },
-  },
-  {
-    post: '/webhooks/:registrationId/test',
-    again: detail,
-    act: async ({ account, params, form }) => {
-      const eventType = form.word('eventType', EVENT_TYPES) ?? undefined;
-      const { deliveryId } = await account.billing.testEvent(params.registrationId ?? '', eventType);
-      return `/deliveries/${deliveryId}?done=test-sent`;
-    },
-  },
+  action('/webhooks/:registrationId/delete', null, ({ account, params }) => {
+    account.registrations.delete(params.registrationId ?? '');
+    return '/webhooks?done=webhook-deleted';
+  }),
+  action('/webhooks/:registrationId/test', detail, async ({ account, params, form }) => {
+    const eventType = form.choice('eventType', EVENT_TYPES) ?? undefined;
+    const { deliveryId } = await account.billing.testEvent(params.registrationId ?? '', eventType);
+    return `/deliveries/${deliveryId}?done=test-sent`;
+  }),
 ];
 
-function list({ account, typed, form }: Asked): Page {
+function list({ account, typed, form }: PageRequest): Page {
   const { registrations, billing, partner } = account;
   return {
     view: 'webhooks',
@@ -74,7 +56,7 @@ function list({ account, typed, form }: Asked): Page {
   };
 }
 
-function detail({ account, params, typed, form }: Asked): Page {
+function detail({ account, params, typed, form }: PageRequest): Page {
   const { registrations, billing, partner, deliveries, store } = account;
   const webhook = registrations.get(params.registrationId ?? '');
   const log = deliveries.list().filter((one) => one.registrationId === webhook.registrationId);
@@ -126,7 +108,7 @@ function chosenIn(form: Form): Readonly<Record<string, readonly string[]>> {
 }
 
 function namesOf(
-  { billing }: Asked['account'],
+  { billing }: PageRequest['account'],
   tenants: 'all' | readonly string[],
 ): readonly string[] | null {
   return tenants === 'all' ? null : tenants.map((tenantId) => billing.tenant(tenantId).name);

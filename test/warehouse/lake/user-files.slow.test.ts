@@ -41,7 +41,7 @@ const envOf = (dataDir: string) => ({
   BILLSYNC_LAKE_DATA: lake.warehouse.dataPath,
 });
 const claimOn = (dataDir: string, rowNumber: number) =>
-  openClaims(dataDir, [{ ...aLine({ rowNumber }), hindrance: null }], {
+  openClaims(dataDir, [{ ...aLine({ row_number: rowNumber }), hindrance: null }], {
     ...{ note: '', by: 'anna', at: '2026-04-01T00:00:00.000Z' },
   });
 
