@@ -1,3 +1,7 @@
--- Which publication these figures are of. Number: put it in a corner of every dashboard.
+<<<<<<< HEAD
+-- The publication of these values. Number, for a corner of every dashboard.
+=======
+-- The publication of these values. Number: add it to every dashboard.
+>>>>>>> main
 select published_at, sequence, loaded_invoices, shipments
 from publication
