@@ -23,12 +23,19 @@ document.addEventListener('change', ({ target }) => {
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
   show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
 });
-document.addEventListener('click', async ({ target }) => {
-  const button = target instanceof Element ? target.closest('[data-copy]') : null;
-  if (button === null) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
-  button.classList.add('text-success');
-});
+function addCopyButtons() {
+  for (const code of document.querySelectorAll('code[data-copy]')) {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy' });
+    button.className = 'btn btn-sm btn-ghost-secondary py-0';
+    button.setAttribute('aria-label', `Copy ${code.dataset.copy}`);
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(code.dataset.copy);
+      button.textContent = 'Copied';
+    });
+    code.after(' ', button);
+  }
+}
+addCopyButtons();
 // Menus close like those of the system: with Escape, or when something else is clicked.
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))
@@ -61,6 +68,7 @@ async function show(address, place) {
     for (const { chart } of charts) chart.dispose();
     charts.clear();
     main.replaceWith(document.adoptNode(fresh));
+    addCopyButtons();
     if (place !== null) history.pushState(null, '', address);
     const rows = document.querySelector('.rows');
     if (rows !== null) rows.scrollLeft = across;
