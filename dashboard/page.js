@@ -11,17 +11,17 @@ document.addEventListener('click', (event) => {
   const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
   if (link === null || !isPlain || event.defaultPrevented) return;
   event.preventDefault();
-  show(link.href, placeOf(link));
+  show(link.href, { text: link.textContent });
 });
-/** A filter that was changed applies at once, and the menu that it is in stays open. */
+/** A changed filter applies immediately, and its menu stays open. */
 document.addEventListener('change', ({ target }) => {
   const form = target.closest('form.filters[method="get"]');
   if (form === null) return;
-  const asked = new URLSearchParams(
+  const fields = new URLSearchParams(
     [...new FormData(form)].filter(([name, value]) => value !== '' || name === 'zone'),
   );
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
-  show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
+  show(`${form.getAttribute('action')}?${fields}`, { open, id: target.id });
 });
 function addCopyButtons() {
   for (const code of document.querySelectorAll('code[data-copy]')) {
@@ -36,7 +36,7 @@ function addCopyButtons() {
   }
 }
 addCopyButtons();
-// Menus close like those of the system: with Escape, or when something else is clicked.
+// Menus close with Escape, and with a click elsewhere.
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))
     if (!menu.contains(target)) menu.open = false;
@@ -47,13 +47,12 @@ document.addEventListener('keydown', (event) => {
   menu.open = false;
   menu.querySelector('summary').focus();
 });
-// The address of a page that is gone back to is there already.
 window.addEventListener('popstate', () => show(location.href, null));
 
 /** The newest request counts, however late an older one is answered. */
 let requests = 0;
 
-/** @param place of the link that was followed, which has the focus again when the page was changed; null: none was */
+/** @param place that has the focus afterwards; null: after a step back, whose address is there already */
 async function show(address, place) {
   requests += 1;
   const own = requests;
@@ -74,27 +73,18 @@ async function show(address, place) {
     if (rows !== null) rows.scrollLeft = across;
     if (place !== null) returnTo(place, rows);
   } catch {
-    // The browser tells what is wrong better than a page that stays as it was.
+    // The browser shows the error.
     if (own === requests) location.assign(address);
   }
 }
 
-function placeOf(link) {
-  const kind = link.closest('thead') ? 'main thead th' : 'main nav.pages a';
-  const one = link.closest('th') ?? link;
-  return { kind, index: [...document.querySelectorAll(kind)].indexOf(one), text: link.textContent };
-}
-
-function returnTo({ kind, index, text, open, id }, rows) {
-  if (open !== undefined) {
-    for (const each of open) document.getElementById(each)?.setAttribute('open', '');
-    document.getElementById(id)?.focus({ preventScroll: true });
-    return;
-  }
-  const all = [...document.querySelectorAll(kind)];
-  const one = kind.endsWith('th') ? all[index]?.querySelector('a') : all.find((a) => a.textContent === text);
-  if (kind.endsWith('a')) rows?.scrollIntoView();
-  (one ?? all[0])?.focus({ preventScroll: true });
+/** A filter has the focus again with its menus open, a link of a table by its text. */
+function returnTo({ text, open = [], id }, rows) {
+  for (const each of open) document.getElementById(each)?.setAttribute('open', '');
+  const links = [...document.querySelectorAll(IN_PLACE)];
+  const link = links.find(({ textContent }) => textContent === text) ?? links[0];
+  if (text !== undefined && link?.closest('nav')) rows?.scrollIntoView();
+  (document.getElementById(id) ?? link)?.focus({ preventScroll: true });
 }
 
 /**
@@ -102,6 +92,7 @@ function returnTo({ kind, index, text, open, id }, rows) {
  * drawing below stays for the keyboard and for screen readers.
  */
 const charts = new Set();
+let library;
 const loadLibrary = () => {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement('script');
@@ -112,7 +103,6 @@ const loadLibrary = () => {
   });
   return library;
 };
-let library;
 
 /** Options name the colors of the style sheet, which a canvas cannot resolve. */
 function optionOf(holder) {
