@@ -57,10 +57,10 @@ export async function replay(settings: Settings, request: ReplayRequest): Promis
   const { replayEvents } = await import('../webhook/requeue.ts');
   const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
   return withArchive(settings, async (archive) => {
-    if (request.dryRun) return (await replayEvents({ ...request, archive, send: async () => {} })).matched;
+    if (request.dryRun) return replayEvents({ ...request, archive, send: async () => {} });
     return withTemporal(settings, async (client) => {
       const send: ReplayOptions['send'] = (event) => sendInvoiceEvent(client, settings, event);
-      return (await replayEvents({ ...request, archive, send })).sent;
+      return replayEvents({ ...request, archive, send });
     });
   });
 }

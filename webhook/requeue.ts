@@ -19,8 +19,6 @@ export interface ReplayOptions {
   readonly invoiceId?: string;
   /** The service's tenant id, or the partner's own. */
   readonly tenantId?: string;
-  /** Counts matching events without sending them. */
-  readonly dryRun?: boolean;
   readonly onEvent?: (event: ArchivedEvent) => void;
 }
 
@@ -28,29 +26,26 @@ export interface ReplayOptions {
  * Sends archived events to Temporal again, in order of arrival; harmless, because workflow and ledger recognize them. Test
  * events are not sent (spec 6, rule 4), nor are refused deliveries, which are requeued from quarantine. Archived URLs have no
  * query, so a missing file is fetched through a regenerated URL.
+ *
+ * @returns how many were sent
  */
-export async function replayEvents(
-  options: ReplayOptions,
-): Promise<{ readonly matched: number; readonly sent: number }> {
-  let matched = 0;
+export async function replayEvents(options: ReplayOptions): Promise<number> {
   let sent = 0;
   for await (const { event } of options.archive.events()) {
     if (event.verdict !== 'accepted' || event.event === null || !matches(event, event.event, options))
       continue;
-    matched += 1;
     options.onEvent?.(event);
-    if (options.dryRun === true) continue;
     await options.send(event.event);
     sent += 1;
   }
-  return { matched, sent };
+  return sent;
 }
 
 function matches(archived: ArchivedEvent, event: InvoiceEvent, options: ReplayOptions): boolean {
   const { since, until, type, invoiceId, tenantId } = options;
   const receivedMs = Date.parse(archived.receivedAt);
-  if (since !== undefined && receivedMs < instantMs(since)) return false;
-  if (until !== undefined && receivedMs >= instantMs(until)) return false;
+  if (since !== undefined && receivedMs < Date.parse(since)) return false;
+  if (until !== undefined && receivedMs >= Date.parse(until)) return false;
   if (type !== undefined && event.eventType !== type) return false;
   if (invoiceId !== undefined && event.invoice.invoiceId.toLowerCase() !== invoiceId.toLowerCase())
     return false;
@@ -59,13 +54,6 @@ function matches(archived: ArchivedEvent, event: InvoiceEvent, options: ReplayOp
     event.invoice.tenantId?.toLowerCase() === tenantId.toLowerCase() ||
     event.invoice.partnerTenantId === tenantId
   );
-}
-
-function instantMs(text: string): number {
-  const instant = Date.parse(text);
-  if (Number.isNaN(instant))
-    throw new RangeError(`Not an instant: ${text}. Write e.g. 2026-03-01T00:00:00Z.`);
-  return instant;
 }
 
 export type RequeueOutcome =

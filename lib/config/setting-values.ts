@@ -1,4 +1,4 @@
-/** Parses the text of a setting. Each reader throws an Error whose message says what is allowed; secrets are not quoted. */
+/** Parses the text of a setting. Each reader throws an Error whose message names what is allowed; secrets are not quoted. */
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';

@@ -19,8 +19,6 @@ export interface FuzzTarget {
 export interface FuzzRun {
   /** Runs one case. An error is a crash, so it also throws for a wrong result; an expected refusal is caught inside. */
   play(random: Random): void | Promise<void>;
-  /** Runs many cases at once, where that is much faster. @returns the error of each case, or null */
-  playAll?(random: readonly Random[]): Promise<readonly (string | null)[]>;
   close?(): Promise<void>;
 }
 
@@ -52,28 +50,6 @@ export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
 /** The random numbers of one case. */
 export function randomOf(seed: number, nth: number): Random {
   return createRandom((Math.imul(seed, 0x85ebca6b) ^ nth) >>> 0);
-}
-
-/** Number of cases that run at once where a target can. */
-export const BATCH = 128;
-
-/** Runs the cases from one number up to another. @returns the crashes */
-export async function playCases(
-  run: FuzzRun,
-  seed: number,
-  { first, end }: { readonly first: number; readonly end: number },
-): Promise<readonly Crash[]> {
-  const numbers = Array.from({ length: end - first }, (_, index) => first + index);
-  if (run.playAll !== undefined) {
-    const found = await run.playAll(numbers.map((nth) => randomOf(seed, nth)));
-    return found.flatMap((error, index) => (error === null ? [] : [{ nth: first + index, error }]));
-  }
-  const crashes: Crash[] = [];
-  for (const nth of numbers) {
-    const crash = await playCase(run, seed, nth);
-    if (crash !== null) crashes.push(crash);
-  }
-  return crashes;
 }
 
 /** @returns the crash of the case, or null */

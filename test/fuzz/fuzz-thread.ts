@@ -1,7 +1,7 @@
 /** The thread of a fuzz target, so that a case that hangs can be terminated. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { BATCH, fuzzTargets, playCases } from './fuzz-targets.ts';
+import { fuzzTargets, playCase } from './fuzz-targets.ts';
 
 export interface FuzzThreadData {
   readonly target: string;
@@ -19,12 +19,10 @@ const found = (await fuzzTargets()).get(target);
 if (found === undefined) throw new RangeError(`No fuzz target ${target}.`);
 const run = await found.open();
 let nth = first;
-const step = run.playAll === undefined ? 1 : BATCH;
-for (; nth < cases || Date.now() < untilMs; nth += step) {
+for (; nth < cases || Date.now() < untilMs; nth += 1) {
   Atomics.store(progress, 0, nth);
-  for (const crash of await playCases(run, seed, { first: nth, end: nth + step })) {
-    parentPort?.postMessage(crash);
-  }
+  const crash = await playCase(run, seed, nth);
+  if (crash !== null) parentPort?.postMessage(crash);
 }
 Atomics.store(progress, 0, nth);
 await run.close?.();

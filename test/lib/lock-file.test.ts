@@ -14,7 +14,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const now = new Date();
 const longAgo = new Date(Date.now() - 60_000);
-/** As a worker in another container leaves it: its pid is that of nobody, or of somebody else, here. */
+/** The lock of a worker in another container: its pid has no meaning here. */
 const ofAnotherContainer = {
   pid: 1,
   started: '1',

@@ -1,4 +1,4 @@
-/** No secret of the settings leaves the process in any spelling, however it came into a log line. */
+/** Log lines contain no secret of the settings; test/security/secrets.test.ts has all spellings. */
 
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../lib/log/log.ts';
@@ -31,10 +31,6 @@ const SPELLINGS = [
 ];
 
 describe('scrub', () => {
-  test.each(SPELLINGS)('removes %s', (secret) => {
-    expect(createScrub(settings)(`before ${secret} after`)).toBe('before *** after');
-  });
-
   test('removes URL queries, bearer tokens and token answers only', () => {
     const scrub = createScrub(settings);
     expect(scrub('GET https://s.example/f.csv?X-Amz-Signature=abc failed')).toBe(
@@ -57,12 +53,12 @@ describe.each(['json', 'pretty'] as const)('a %s log', (format) => {
       { err: new Error('no token', { cause }), deep: { er: { than: SPELLINGS } } },
       `sent ${SPELLINGS[5]}`,
     );
-    log.trace('not said');
+    log.trace('below the level');
     const text = lines.join('');
     expect(text).toContain('webhook');
     expect(text).toMatch(/warn/i);
     expect(text).toContain('no token');
-    expect(text).not.toContain('not said');
+    expect(text).not.toContain('below the level');
     for (const secret of SPELLINGS) expect(text).not.toContain(secret);
     if (format === 'json') {
       for (const line of lines)

@@ -1,4 +1,4 @@
-/** A port that is taken is told with who has it. */
+/** The error for a taken port names the process that has it. */
 
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Nobody else writes to the data folder, and what somebody may have planted there is not believed. */
+/** No other user writes to the data folder, and files that another user may have planted there are refused. */
 
 import { spawnSync } from 'node:child_process';
 import {

@@ -28,7 +28,7 @@ describe('replayEvents', () => {
     const { archive } = await anArchive();
     const sent: InvoiceEvent[] = [];
     const send = async (event: InvoiceEvent): Promise<void> => void sent.push(event);
-    expect(await replayEvents({ archive, send })).toEqual({ matched: 3, sent: 3 });
+    expect(await replayEvents({ archive, send })).toBe(3);
     expect(sent.map((event) => event.eventType)).toEqual([
       'invoice_created',
       'invoice_voided',
@@ -36,13 +36,10 @@ describe('replayEvents', () => {
     ]);
   });
 
-  test('filters by time, type, invoice and tenant, and sends nothing in a dry run', async () => {
+  test('filters by time, type, invoice and tenant', async () => {
     const { archive, invoiceId } = await anArchive();
-    const send = async (): Promise<void> => {
-      throw new Error('a dry run sends nothing');
-    };
-    const matched = async (filter: object): Promise<number> =>
-      (await replayEvents({ archive, send, dryRun: true, ...filter })).matched;
+    const matched = (filter: object): Promise<number> =>
+      replayEvents({ archive, send: async () => undefined, ...filter });
     expect(await matched({})).toBe(3);
     expect(await matched({ since: '2026-03-02T00:00:00Z' })).toBe(2);
     expect(await matched({ since: '2026-03-02T00:00:00Z', until: '2026-03-03T00:00:00Z' })).toBe(1);
@@ -50,7 +47,6 @@ describe('replayEvents', () => {
     expect(await matched({ invoiceId: invoiceId.toUpperCase() })).toBe(1);
     expect(await matched({ tenantId: 'ACME' })).toBe(1);
     expect(await matched({ tenantId: '22222222-2222-2222-2222-222222222222' })).toBe(2);
-    await expect(matched({ since: 'yesterday' })).rejects.toThrow('Not an instant');
   });
 });
 

@@ -5,7 +5,6 @@ import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/prom
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { gzipSync } from 'node:zlib';
 import { generate } from 'selfsigned';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -152,10 +151,10 @@ describe('answers', () => {
       statusCode: 200,
       body: { status: 'duplicate', eventId },
     });
-    const things = await quarantine.list();
-    expect(things).toMatchObject([{ kind: 'delivery', code, eventId }]);
-    const shown = await quarantine.show(things[0]?.quarantineId ?? '');
-    expect(Buffer.from(shown?.body ?? []).toString()).not.toContain('presigned-secret');
+    const items = await quarantine.list();
+    expect(items).toMatchObject([{ kind: 'delivery', code, eventId }]);
+    const found = await quarantine.show(items[0]?.quarantineId ?? '');
+    expect(Buffer.from(found?.body ?? []).toString()).not.toContain('presigned-secret');
   });
 
   test.each([
@@ -187,25 +186,20 @@ describe('answers', () => {
     },
   );
 
-  test.each(['GET', 'DELETE', 'OPTIONS', 'HEAD'])(
-    'answers %s with 405 and the allowed methods',
-    async (method) => {
+  test('answers another method with the allowed ones', async () => {
+    const { url } = await start();
+    const reply = await deliver(url, null, { method: 'DELETE' });
+    expect(reply).toMatchObject({ statusCode: 405, headers: { allow: 'POST, PUT, PATCH' } });
+  });
+
+  test.each(['identity', '', 'utf-8', 'UTF8', 'none', 'identity, identity'])(
+    'accepts the Content-Encoding %j, which names none',
+    async (encoding) => {
       const { url } = await start();
-      const reply = await deliver(url, null, { method });
-      expect(reply.statusCode).toBe(405);
-      expect(reply.headers.allow).toBe('POST, PUT, PATCH');
+      const headers = { 'content-encoding': encoding };
+      expect((await deliver(url, aDelivery().body, { headers })).body.status).toBe('accepted');
     },
   );
-
-  test('refuses a Content-Encoding with 415, except identity', async () => {
-    const { url } = await start();
-    const encoded = (word: string, body: Uint8Array | string) =>
-      deliver(url, body, { headers: { 'content-encoding': word } });
-    expect((await encoded('gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
-    expect((await encoded('utf-8, gzip', gzipSync(aDelivery().body))).statusCode).toBe(415);
-    for (const word of ['identity', '', 'utf-8', 'UTF8', 'none', 'identity, identity'])
-      expect((await encoded(word, aDelivery().body)).body.status, word).toBe('accepted');
-  });
 });
 
 describe('credentials', () => {
@@ -273,11 +267,9 @@ describe('credentials', () => {
 });
 
 describe('limits', () => {
-  test('refuse a body over the limit with 413, announced or not', async () => {
-    const { url } = await start({}, { limits: { bodyBytes: 1_000 } });
-    expect((await deliver(url, 'x'.repeat(2_000))).statusCode).toBe(413);
-    const { port } = new URL(url);
-    const reply = await raw(Number(port), [
+  test('refuse a chunked body over the limit with 413', async () => {
+    const { port } = await start({}, { limits: { bodyBytes: 1_000 } });
+    const reply = await raw(port, [
       `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ntransfer-encoding: chunked\r\n\r\n`,
       `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`,
     ]);
@@ -295,12 +287,6 @@ describe('limits', () => {
     const { reply, error } = await sendsOn(port, head, body);
     expect({ error, reply: reply.slice(0, 12) }).toEqual({ error: null, reply: `HTTP/1.1 ${status}` });
     expect(reply.toLowerCase()).toContain('connection: close');
-  });
-
-  test('answer a slow body with 408', async () => {
-    const { port } = await start({}, { limits: { requestMs: 500 } });
-    const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: 100\r\n\r\n`;
-    expect(await raw(port, [head, '{'])).toMatch(/^HTTP\/1.1 408/);
   });
 
   test('ignore a body that ends early', async () => {

@@ -15,8 +15,6 @@ import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
-import type { FileLoad } from '../load/file-load.ts';
-import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
 import type { OpenWarehouseOptions } from '../store.ts';
 import { LedgerWarehouse } from '../warehouse.ts';
 import { checkBucket, generationPath, type LakePlace, openLakeDatabase } from './attach-lake.ts';
@@ -49,8 +47,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
-    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, ...loading };
+    const { metrics, lingerMs } = options;
+    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, metrics, lingerMs };
     return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {
     await leave?.();
@@ -148,12 +146,9 @@ async function catchUpLake(
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
   const { events, facts } = ingested;
-  const ways = {
-    alone: (file: FileLoad) => loadFile(database, file, lakeTransactions(ledger, [file])),
-    together: (files: readonly FileLoad[]) => loadBatch(database, files, lakeTransactions(ledger, files)),
-  };
   const { repeated, failed, purged, highest } = await repeatUnrepeated({
-    ...{ ways, archive, log, ledgers: ledger },
+    ...{ database, archive, log, ledgers: ledger },
+    transactionsOf: (files) => lakeTransactions(ledger, files),
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
     // The archive has the fact.
     onRepeated: async ({ loadId }) => {

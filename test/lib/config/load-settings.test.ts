@@ -1,4 +1,4 @@
-/** Settings: who wins, what is refused, and that everything wrong is said at once and no secret ever. */
+/** Settings: precedence, refusals, and messages that name every problem and no secret. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -130,7 +130,7 @@ describe('loadSettings', () => {
   });
 
   test.each(['1w', '2 weeks', '90 min', '30sec', '1.5 hours', '3 days'])(
-    'takes %s wherever a duration stands, and alerts read it as well',
+    'takes %s for any duration, and alerts read it as well',
     (text) => {
       const settings = loadSettings({
         cwd: folder(),
@@ -188,7 +188,7 @@ describe('loadSettings', () => {
     expect(problems).toEqual([expect.stringMatching(/^BILLSYNC_CLIENT_ID must not contain a colon/)]);
   });
 
-  test('knows that Temporal is configured by address, profile or file', () => {
+  test('takes an address, a profile or a file for a configured Temporal', () => {
     const cwd = folder();
     for (const variable of ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE']) {
       expect(loadSettings({ cwd, env: { [variable]: 'x' } }).temporalConfigured).toBe(true);
@@ -263,7 +263,7 @@ describe('a comma in the credentials of the webhook', () => {
   });
 });
 
-/** Each line holds the one before ten times: a few hundred bytes that are gigabytes once they are written out. */
+/** Each line contains the previous one ten times: a few hundred bytes that expand to gigabytes. */
 function multiplied(levels: number): string {
   const names = 'abcdefghijk';
   return Array.from(

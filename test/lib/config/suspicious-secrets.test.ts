@@ -1,4 +1,4 @@
-/** Characters in secrets that are there by mistake are named, with the setting and never with the value. */
+/** Characters in secrets that are there by mistake are reported with the setting, without the value. */
 
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

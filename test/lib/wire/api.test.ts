@@ -139,7 +139,7 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
       'cancelled',
       ' Void ',
       'INVOICE_STATUS_CANCELED',
-    ].map((word) => [word, 'voided'] as const),
+    ].map((spelling) => [spelling, 'voided'] as const),
     ['Pending Approval', 'pending'],
     ['pending-approval', 'pending'],
     ['FINALISED', 'finalized'],
@@ -147,8 +147,8 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     ['Created', 'draft'],
     ['PAID', null],
     ['notvoided', null],
-  ])('reads %s as %s', (word, status) => {
-    expect(parseDetails(bytes({ acmeInvoiceId: INVOICE, status: word }), options).status).toBe(status);
+  ])('reads %s as %s', (spelling, status) => {
+    expect(parseDetails(bytes({ acmeInvoiceId: INVOICE, status: spelling }), options).status).toBe(status);
   });
 
   test.each([
@@ -169,14 +169,17 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     ['snake case', { acme_invoice_id: INVOICE, invoice_status: 'VOID', invoice_total_amount: '9.10' }],
     ['Pascal case', { AcmeInvoiceId: INVOICE, InvoiceStatus: 'VOID', InvoiceTotalAmount: 9.1 }],
     ['invoiceID', { invoiceID: INVOICE, status: { name: 'VOID' } }],
-    ['a bare id and a word of its own', { data: [{ id: INVOICE, status: 'VOID', meta: { status: 'ok' } }] }],
+    [
+      'a bare id and a status of its own',
+      { data: [{ id: INVOICE, status: 'VOID', meta: { status: 'ok' } }] },
+    ],
     ['a list at the top', [{ id: INVOICE, status: 'VOID' }]],
     [
       'the parent beside it',
       { parentInvoice: { id: OTHER, status: 'APPROVED' }, invoice: { id: INVOICE, status: 'VOID' } },
     ],
     [
-      'one word says void, the other does not',
+      'one status is void, the other is not',
       { id: INVOICE, invoiceStatus: 'finalized', status: 'CANCELLED' },
     ],
     [
@@ -232,9 +235,12 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     ['"APPROVED","status":"CANCELED"', { status: 'voided', unknownStatus: null }],
     ['"APPROVED","status":"DRAFT"', { status: null, unknownStatus: 'APPROVED and DRAFT' }],
     ['"APPROVED","status":"APPROVED"', { status: 'finalized', unknownStatus: null }],
-  ])('finds a void in a duplicate status, %s, and guesses nothing', (words, told) => {
-    const inner = `{"invoice":{"id":"${INVOICE}","currencyCode":"USD"},"invoice":{"status":${words}}}`;
-    expect(parseDetails(bytes(inner), options)).toMatchObject({ ...told, header: { currencyCode: 'USD' } });
+  ])('finds a void in a duplicate status, %s, and guesses nothing', (statuses, expected) => {
+    const inner = `{"invoice":{"id":"${INVOICE}","currencyCode":"USD"},"invoice":{"status":${statuses}}}`;
+    expect(parseDetails(bytes(inner), options)).toMatchObject({
+      ...expected,
+      header: { currencyCode: 'USD' },
+    });
   });
 
   test('keeps the known header fields with exact digits', () => {

@@ -1,4 +1,4 @@
-/** The table of columns against those who keep their own (ADR 5), and the list that people read. */
+/** The table of columns against the independent ones of the sandbox and the conformance rules (ADR 5). */
 
 import { expect, test } from 'vitest';
 import { CSV_COLUMNS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';

@@ -1,4 +1,4 @@
-/** The byte scan is what stands between an odd file and a total: every rule, every cut, against a second reader. */
+/** The byte scan keeps odd files out of totals: every rule, wherever the chunks are cut. */
 
 import { describe, expect, test } from 'vitest';
 import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';

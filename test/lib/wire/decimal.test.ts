@@ -1,4 +1,4 @@
-/** Money is text and bigint: these tests hold every digit to that. */
+/** Money is text and bigint, exact to every digit. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -88,7 +88,7 @@ describe('parseDelivery', () => {
     );
   });
 
-  test('keeps no URL query in the envelope, whatever field it stands in', () => {
+  test('keeps no URL query in the envelope, in any field', () => {
     const parsed = parseWith({
       payload: {
         presignedUrl: 'https://storage.example/a b.csv?sig=s3cret',
@@ -121,7 +121,7 @@ describe('parseDelivery', () => {
       { acmeInvoiceId: undefined, acmeTenantId: undefined, zetaInvoiceId: INVOICE, zetaTenantId: TENANT },
       'auto',
     ],
-    ['both, saying the same', { serviceInvoiceId: INVOICE, serviceTenantId: TENANT }, 'auto'],
+    ['both, with the same value', { serviceInvoiceId: INVOICE, serviceTenantId: TENANT }, 'auto'],
     ['an added field that looks like a maker', { originalInvoiceId: METADATA.eventId }, 'auto'],
     ['the configured prefix beside another', { zetaInvoiceId: METADATA.eventId, zetaTenantId: null }, 'acme'],
     [
@@ -250,7 +250,7 @@ describe('parseDelivery', () => {
       'invoiceDueDate',
     ] as const),
     ...(['currencyCode', 'invoiceTotalAmount', 'totalTransactionCount'] as const),
-  ])('keeps an event without %s, or with null or rubbish there, and says so', (field) => {
+  ])('keeps an event without %s, or with null or rubbish there, and lists it as unread', (field) => {
     for (const value of [undefined, null, { a: [1] }, '\u0001?']) {
       const parsed = parseWith({ payload: { [field]: value } });
       if (field === 'invoiceNumber' && value === '\u0001?') continue;
@@ -260,7 +260,7 @@ describe('parseDelivery', () => {
   });
 
   test.each(['presignedUrl', 'presignedUrlExpiresAt', 'fileHashSha256', 'fileSizeBytes'])(
-    'keeps a finalized event whose %s cannot be read, without a file: the service is asked for one',
+    'keeps a finalized event whose %s cannot be read, without a file: one is requested from the service',
     (field) => {
       for (const value of [undefined, null, {}, 'x']) {
         expect(parseWith({ payload: { [field]: value } })).toMatchObject({
@@ -370,7 +370,7 @@ describe('parseDelivery', () => {
     });
   });
 
-  test.each(['eventTimestamp', 'partnerId'])('keeps an event without %s, and says so', (field) => {
+  test.each(['eventTimestamp', 'partnerId'])('keeps an event without %s, and lists it as unread', (field) => {
     expect(parseWith({ metadata: { [field]: undefined } })).toMatchObject({
       kind: 'event',
       event: { [field]: '' },

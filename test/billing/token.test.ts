@@ -1,7 +1,9 @@
-/** Tokens are had one at a time, early enough, and survive an authorization server that is away for a moment. */
+/** A token is requested once, renewed early, and outlasts an authorization server that is away for a moment. */
 
 import { describe, expect, test } from 'vitest';
-import { createTokenSource } from '../../billing/api.ts';
+import { createApi, createTokenSource } from '../../billing/api.ts';
+import type { Http } from '../../billing/http.ts';
+import { serviceSettings } from './service-settings.ts';
 
 function source({ lifeSeconds = 100 }: { readonly lifeSeconds?: number } = {}) {
   const world = { nowMs: 0, fetched: 0, fails: false };
@@ -70,5 +72,27 @@ describe('createTokenSource', () => {
     controller.abort(new Error('mine'));
     await expect(aborted).rejects.toThrow('mine');
     expect(await other).toBe('token-1==');
+  });
+});
+
+test.each([
+  [
+    { error: 'invalid_client', error_description: 'unknown client' },
+    4,
+    'HTTP 200, invalid_client, unknown client',
+  ],
+  [{ error: 'server_busy' }, 6, 'HTTP 200, server_busy'],
+  [{ error: { code: 'E17', message: 'no scope for s3cret-text' } }, 6, 'HTTP 200, E17, no scope for ***'],
+])('a token endpoint that answers 200 with %j is reported with its error', async (body, exitCode, reason) => {
+  const none = { baseUrl: 'https://billing.invalid', authUrl: 'https://billing.invalid', caFile: null };
+  const { service } = serviceSettings(
+    { ...none, clientId: 'id', clientSecret: 's3cret-text' },
+    { dataDir: '/nowhere' },
+  );
+  const send = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) });
+  const http = { send } as unknown as Http;
+  const api = createApi({ settings: service, http, onToken: () => undefined });
+  await expect(api.authorize(undefined)).rejects.toMatchObject({
+    ...{ exitCode, message: expect.stringContaining(reason) },
   });
 });
