@@ -16,12 +16,12 @@ export interface NamedInvoice {
 }
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Names under which spreadsheets and the service's own CSV carry the id, compared without case, spaces and `_`. */
+/** Column names of the id in spreadsheets and in the service's CSV, compared without case, spaces and `_`. */
 const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 
 /**
- * The ids of what was named, each once, in the order of naming. A number is looked up in the published file, as
- * `invoices show` does; nothing is opened where all are ids.
+ * The ids of the named invoices, each once, in the given order. Numbers are looked up in the published file, which is
+ * opened only for them.
  *
  * @throws CliError (exit 3) naming a number that no invoice has with the nearest, (exit 2) one that several have
  */

@@ -15,8 +15,8 @@ import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
 import { discardQuarantined } from '../webhook/requeue.ts';
 
 /**
- * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: what lies in quarantine. `copies`: old
- * warehouses that a rebuild left.
+ * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: items in quarantine. `copies`: old
+ * warehouses that a rebuild kept.
  */
 export const PURGE_CLASSES = ['events', 'files', 'refused', 'copies'] as const;
 export type PurgeClass = (typeof PURGE_CLASSES)[number];
@@ -67,11 +67,11 @@ export async function planPurge(options: PlanOptions): Promise<PurgePlan> {
     if (reason !== null) kept[of][reason] += 1;
     return reason === null;
   };
-  const things = await quarantine.list();
+  const items = await quarantine.list();
   const refused = classes.has('refused')
-    ? things.filter(({ at, invoiceId }) => at < before && mayGo('refused', { invoiceId, tenantIds: [] }))
+    ? items.filter(({ at, invoiceId }) => at < before && mayGo('refused', { invoiceId, tenantIds: [] }))
     : [];
-  const left = things.filter((thing) => !refused.includes(thing));
+  const left = items.filter((item) => !refused.includes(item));
   return {
     ...{ before, kept, refused },
     events: classes.has('events') ? await oldEvents(options, left, mayGo) : [],
@@ -184,9 +184,9 @@ export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<
   const { archive, quarantine, by, reason, onProgress, now = () => new Date() } = options;
   const of = plan.refused.length + plan.events.length + plan.files.length + plan.copies.length;
   let done = 0;
-  const each = async <T>(things: readonly T[], remove: (thing: T) => Promise<unknown>): Promise<void> => {
-    for (const thing of things) {
-      await remove(thing);
+  const each = async <T>(items: readonly T[], remove: (item: T) => Promise<unknown>): Promise<void> => {
+    for (const item of items) {
+      await remove(item);
       done += 1;
       onProgress(done, of);
     }

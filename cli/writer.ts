@@ -16,7 +16,7 @@ import { CliError, EXIT } from './errors.ts';
 import { onInterrupt } from './terminal/interaction.ts';
 
 export interface WriterWork<T> {
-  /** Stands in the lock while the work is done here. */
+  /** Name in the lock while the work is done here. */
   readonly role: string;
   readonly request: (client: Client) => Promise<T>;
   /** Creates the data folder if it is missing; otherwise a missing folder is an error. */
@@ -65,7 +65,7 @@ async function open(
   how: { readonly isAlone?: boolean } = {},
 ): Promise<OpenWriter> {
   await refuseOpenToAll(settings.dataDir);
-  // Read only now: what has begun goes on beside it.
+  // Loaded after `begin`, whose work continues meanwhile.
   const { commandLog } = await import('./with-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');
   const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
@@ -103,14 +103,14 @@ function requireFolder(settings: Settings): void {
 export function requireRecords(settings: Settings): void {
   const { dataDir, archive, warehouse } = settings;
   if (archive.kind !== 'folder' || warehouse.kind !== 'duckdb') return;
-  // A place that a process uses is right; opening reports that process.
+  // With a lock, opening the warehouse reports the process that holds it.
   if ([archive.path, warehouse.path, warehousePaths(settings).lock].some(existsSync)) return;
   throw new CliError(EXIT.nothingMatched, 'there is neither an archive nor a warehouse', {
     ...{ subject: `${archive.path}, ${warehouse.path}`, hint: restoredHint(dataDir) },
   });
 }
 
-/** An archive without a single record looks like a proof of nothing. @throws CliError (exit 3) */
+/** An empty archive would be verified without a finding. @throws CliError (exit 3) */
 export async function requireRecordsIn(
   archive: Archive,
   { archive: place, dataDir }: Settings,

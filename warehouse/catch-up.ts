@@ -23,8 +23,8 @@ import {
   type LoadFact,
 } from './ledger/ingest.ts';
 import { refreshInvoices } from './ledger/invoice-states.ts';
-import type { FileLoad } from './load/file-load.ts';
-import { BatchingLoader, type LoadWays, loadBatch, loadFile } from './load/load-files.ts';
+import type { FileLoad, LoadTransactions } from './load/file-load.ts';
+import { BatchingLoader, ONE_FILE } from './load/load-files.ts';
 
 export interface CatchUpProgress {
   readonly events: number;
@@ -73,12 +73,9 @@ export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
   });
   Object.assign(progress, { events: ingested.events, facts: ingested.facts });
 
-  const ways = {
-    alone: (file: FileLoad) => loadFile(database, file),
-    together: (files: readonly FileLoad[]) => loadBatch(database, files),
-  };
   const { repeated, failed, purged, highest } = await repeatUnrepeated({
-    ...{ ways, archive, log, ledgers: database },
+    ...{ database, ledgers: database, archive, log },
+    transactionsOf: () => ONE_FILE,
     onDone: (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
   });
   await database.transaction(async (session) => {
@@ -197,7 +194,8 @@ export function loadFact(load: Row): LoadFact {
 }
 
 export interface RepeatContext {
-  readonly ways: LoadWays<FileLoad>;
+  readonly database: Database;
+  readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
   readonly archive: Archive;
   readonly log: Logger;
   readonly ledgers: Ledgers;
@@ -230,13 +228,17 @@ const LARGE_FROM_ROWS = 20_000;
 
 /** Repeats all missing loads. After a crash the next call finds the loads that are still missing. */
 export async function repeatUnrepeated(context: RepeatContext): Promise<Repeated> {
-  const { ways, archive, log, ledgers, onDone, onRepeated } = context;
+  const { database, transactionsOf, archive, log, ledgers, onDone, onRepeated } = context;
   const missing = await findUnrepeated(ledgers, archive);
   if (missing.length > 0) log.info({ loads: missing.length }, 'repeating the loads that the archive records');
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
   const purgedFiles = purgedFilesOf(archive);
-  const loader = new BatchingLoader<FileLoad>(ways);
+  const loader = new BatchingLoader<FileLoad>({
+    ...{ database, transactionsOf },
+    numbered: (load) => load,
+    inTurn: (work) => work(),
+  });
   const invoices = new KeyedMutex();
   const [readInTurn, largeInTurn] = [createSemaphore(READS_AT_ONCE), createSemaphore(LARGE_FILES_AT_ONCE)];
   const repeatOne = async (fact: LoadFact): Promise<void> => {

@@ -11,9 +11,10 @@ import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { LockFile } from '../lib/files/lock-file.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
-import type { FileLoadOutcome, LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import { catchUp } from './catch-up.ts';
 import {
   claimDataFolder,
@@ -27,11 +28,10 @@ import { CONNECTIONS, Database, removeDatabase } from './duckdb/database.ts';
 import { KeyedMutex, lockWarehouse, ReadWriteLock } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
 import { type Ingested, ingest } from './ledger/ingest.ts';
-import { knownFiles } from './load/commit-load.ts';
-import type { FileLoad, LoadTransactions } from './load/file-load.ts';
-import { BatchingLoader, loadBatch, loadFile, measureBatches, type OnBatch } from './load/load-files.ts';
+import type { LoadTransactions, NewLoad } from './load/file-load.ts';
+import { BatchingLoader } from './load/load-files.ts';
 import { publish } from './publish.ts';
-import type { NewLoad, OpenWarehouseOptions, Store, StoreIngest } from './store.ts';
+import type { OpenWarehouseOptions, Store, StoreIngest } from './store.ts';
 import type { Warehouse } from './warehouse.ts';
 import { LedgerWarehouse } from './warehouse.ts';
 
@@ -76,8 +76,8 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
-    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
-    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, ...loading };
+    const { metrics, lingerMs } = options;
+    const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, metrics, lingerMs };
     return new LedgerWarehouse(new FileStore(parts), options);
   } catch (error) {
     database?.close();
@@ -102,7 +102,6 @@ async function sweepCopies(publishedPath: string): Promise<void> {
 
 export interface FileStoreParts {
   readonly database: Database;
-  readonly onBatch: OnBatch;
   readonly archive: Archive;
   readonly now: () => Date;
   readonly paths: WarehousePaths;
@@ -110,7 +109,8 @@ export interface FileStoreParts {
   readonly lastLoadId: number;
   /** Disk space that is left to others. */
   readonly reservedBytes: number;
-  readonly lingerMs: number;
+  readonly metrics: Metrics | undefined;
+  readonly lingerMs: number | undefined;
 }
 
 /** Locks are taken in the order of their names, these before invoice ids; `#0` only without another lock. */
@@ -124,19 +124,22 @@ export class FileStore implements Store {
   readonly #locks = new KeyedMutex();
   /** Shared by writers, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
-  readonly #loadInTurn = createSemaphore(CONNECTIONS - 1);
-  readonly #loader: BatchingLoader<NewLoad>;
+  readonly loader: BatchingLoader<NewLoad>;
   #lastLoadId: number;
 
   constructor(parts: FileStoreParts) {
     this.#parts = parts;
     this.#lastLoadId = parts.lastLoadId;
-    const ways = {
-      alone: (load: NewLoad) => this.#loadAlone(load),
-      together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
-      known: (loads: readonly NewLoad[]) => knownFiles(parts.database, loads),
-    };
-    this.#loader = new BatchingLoader<NewLoad>(ways, parts);
+    const { database, metrics, lingerMs } = parts;
+    this.loader = new BatchingLoader({
+      ...{ database, ledgers: database, metrics, lingerMs },
+      inTurn: createSemaphore(CONNECTIONS - 1),
+      numbered: (load) => {
+        this.#lastLoadId += 1;
+        return { ...load, loadId: this.#lastLoadId };
+      },
+      transactionsOf: (loads) => this.#transactions(loads),
+    });
   }
 
   get rows(): Database {
@@ -170,10 +173,6 @@ export class FileStore implements Store {
     return this.#locks.run(`${LOAD} ${invoiceId}`, work);
   }
 
-  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome> {
-    return isAlone ? this.#loadAlone(load) : this.#loader.load(load);
-  }
-
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
     return this.#readWriteLock.shared(work);
   }
@@ -198,21 +197,6 @@ export class FileStore implements Store {
   async close(): Promise<void> {
     this.#parts.database.close();
     await this.#parts.lock.release();
-  }
-
-  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
-    const numbered = this.#numbered(load);
-    return this.#loadInTurn(() => loadFile(this.#parts.database, numbered, this.#transactions([load])));
-  }
-
-  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    const numbered = loads.map((load) => this.#numbered(load));
-    return this.#loadInTurn(() => loadBatch(this.#parts.database, numbered, this.#transactions(loads)));
-  }
-
-  #numbered(load: NewLoad): FileLoad {
-    this.#lastLoadId += 1;
-    return { ...load, loadId: this.#lastLoadId };
   }
 
   /** Events of the invoices wait for the transaction only, not for the whole load. */

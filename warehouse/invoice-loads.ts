@@ -102,7 +102,7 @@ export class InvoiceLoads {
     };
     const attempt = this.#attempts.run(request, async (isAlone) => {
       const known = isAlone ? await this.#known.do(request) : null;
-      return known ?? store.loadFile(load, isAlone);
+      return known ?? store.loader.load(load, isAlone);
     });
     const outcome = await attempt.catch(async (error: unknown) => {
       const known = isWarehouseError(error, 'loaded-meanwhile') ? await this.#known.do(request) : null;

@@ -4,12 +4,13 @@ import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { LoadOutcome, Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import type { CatchUpProgress } from './catch-up.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import type { Ingested, IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
-import type { FileLoad } from './load/file-load.ts';
+import type { NewLoad } from './load/file-load.ts';
+import type { BatchingLoader } from './load/load-files.ts';
 
 export interface OpenWarehouseOptions {
   readonly settings: Pick<
@@ -46,26 +47,18 @@ export interface Tidied {
   readonly removedLoads: number;
 }
 
-export type NewLoad = Omit<FileLoad, 'loadId'>;
-
 export type StoreIngest = IngestRequest & { readonly onMissing: OnMissing };
 
 export interface Store {
   readonly rows: Database;
   readonly ledgers: Ledgers;
+  readonly loader: BatchingLoader<NewLoad>;
   ingest(request: StoreIngest): Promise<Ingested>;
   /** Excludes other loads of the invoice, from the first check to the fact. */
   aroundLoad<T>(
     load: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T>;
-  /**
-   * Uses a new load id. A small file is loaded in a batch, which checks whether it is already loaded; for another file, or with
-   * `isAlone`, the caller has checked.
-   *
-   * @throws as `loadFile`
-   */
-  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome>;
   /** The archive has the fact of this load. */
   loadRecorded?(loadId: number): Promise<void>;
   /** Loads of all processes whose fact the archive may lack. */

@@ -8,7 +8,7 @@ import {
   statementMonth,
 } from '../finance/statements/make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS, writeFiles } from '../finance/statements/render-statement.ts';
-import { PAPERS, StatementRefusedError } from '../finance/statements/statement.ts';
+import { PAPERS, statementRefused } from '../finance/statements/statement.ts';
 import { writeWhole } from '../lib/files/files.ts';
 import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { invalidFilter } from '../reports/errors.ts';
@@ -71,7 +71,7 @@ export async function writeStatements(
   sources: Sources,
 ): Promise<WrittenReport> {
   const format = STATEMENT_FORMATS.find((known) => known === requested);
-  if (!format) throw new StatementRefusedError(`There is no format "${requested}" of statements.`);
+  if (!format) throw statementRefused(`There is no format "${requested}" of statements.`);
   const paper = PAPERS.find((known) => known === parameters.paper);
   const period = statementMonth(undefined, sources.now);
   const path = join(folder, period);

@@ -11,35 +11,35 @@ export function command(verbs: readonly VerbEntry[]): Command {
   )
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .action(async (shell: 'bash' | 'zsh' | 'fish', _flags: unknown, command: Command) => {
-      const words = await completionWords(verbs);
-      outputOf(command).text(shell === 'fish' ? fishScript(words) : bashScript(words, shell === 'zsh'));
+      const all = await completionsOf(verbs);
+      outputOf(command).text(shell === 'fish' ? fishScript(all) : bashScript(all, shell === 'zsh'));
     });
 }
 
-/** Verbs and options that may follow a path of verbs, e.g. `invoices` → list, show, retry. */
-type Words = ReadonlyMap<string, readonly { readonly word: string; readonly summary: string }[]>;
+/** Commands and options that may follow a command, for example `invoices` → list, show, retry. */
+type Completions = ReadonlyMap<string, readonly { readonly text: string; readonly summary: string }[]>;
 
-async function completionWords(verbs: readonly VerbEntry[]): Promise<Words> {
-  const words = new Map<string, { word: string; summary: string }[]>();
-  words.set(
+async function completionsOf(verbs: readonly VerbEntry[]): Promise<Completions> {
+  const all = new Map<string, { text: string; summary: string }[]>();
+  all.set(
     '',
-    verbs.map(({ name, summary }) => ({ word: name, summary })),
+    verbs.map(({ name, summary }) => ({ text: name, summary })),
   );
   const visit = (path: string, command: Command): void => {
-    const children = command.commands.map((child) => ({ word: child.name(), summary: child.description() }));
+    const children = command.commands.map((child) => ({ text: child.name(), summary: child.description() }));
     const flags = [...command.options, ...sharedOptions()]
       .filter((option) => !option.hidden && option.long)
-      .map((option) => ({ word: option.long ?? '', summary: option.description }));
-    words.set(path, [...children, ...flags, { word: '--help', summary: 'show help' }]);
+      .map((option) => ({ text: option.long ?? '', summary: option.description }));
+    all.set(path, [...children, ...flags, { text: '--help', summary: 'show help' }]);
     for (const child of command.commands) visit(`${path} ${child.name()}`, child);
   };
   for (const { name, load } of verbs) visit(name, await load());
-  return words;
+  return all;
 }
 
-function bashScript(words: Words, isZsh: boolean): string {
-  const cases = [...words].map(
-    ([path, next]) => `    '${path}') words='${next.map(({ word }) => word).join(' ')}' ;;`,
+function bashScript(all: Completions, isZsh: boolean): string {
+  const cases = [...all].map(
+    ([path, next]) => `    '${path}') words='${next.map(({ text }) => text).join(' ')}' ;;`,
   );
   return `${isZsh ? '#compdef billsync\nautoload -U +X bashcompinit && bashcompinit\n' : ''}_billsync() {
   local path='' words='' word i
@@ -61,14 +61,14 @@ complete -o default -F _billsync billsync
 `;
 }
 
-function fishScript(words: Words): string {
+function fishScript(all: Completions): string {
   const lines = ['complete -c billsync -f'];
-  for (const [path, next] of words) {
+  for (const [path, next] of all) {
     const parts = path === '' ? [] : path.split(' ');
     const seen = parts.map((part) => `__fish_seen_subcommand_from ${part}`).join('; and ');
     const condition = parts.length === 0 ? '__fish_use_subcommand' : seen;
-    for (const { word, summary } of next) {
-      const given = word.startsWith('--') ? `-l ${word.slice(2)}` : `-a ${word}`;
+    for (const { text, summary } of next) {
+      const given = text.startsWith('--') ? `-l ${text.slice(2)}` : `-a ${text}`;
       lines.push(`complete -c billsync -n '${condition}' ${given} -d '${summary.replace(/['\\\n]/g, ' ')}'`);
     }
   }

@@ -10,8 +10,12 @@ import {
   NEXT_STATES,
   NOTHING,
 } from '../../finance/disputes/claim.ts';
-import { claimableJson, claimJson, totalsJson, wholeClaimJson } from '../../finance/disputes/claim-json.ts';
-import { type ClaimWithStatus, totalsOf } from '../../finance/disputes/claim-status.ts';
+import {
+  type ClaimTotals,
+  type ClaimWithStatus,
+  claimJson,
+  totalsOf,
+} from '../../finance/disputes/claim-status.ts';
 import type { Disputes } from '../../finance/disputes/disputes.ts';
 import { FINDING_NAMES } from '../../finance/disputes/finding-kinds.ts';
 import type { Claimable } from '../../finance/disputes/findings.ts';
@@ -49,9 +53,8 @@ function listCommand(): Command {
       const { output } = run;
       const claims = chosen(await listed(await disputesOf(run), output), run.flags);
       output.rows(claims.map(claimJson), CLAIM_COLUMNS, { empty: 'No claim matches.' });
-      if (output.form === 'table')
-        for (const total of totalsOf(claims)) output.note(totalText(totalsJson(total)));
-      if (claims.some(({ isOverdue }) => isOverdue)) process.exitCode = EXIT.checkFailed;
+      if (output.form === 'table') for (const total of totalsOf(claims)) output.note(totalText(total));
+      if (claims.some(({ is_overdue }) => is_overdue)) process.exitCode = EXIT.checkFailed;
     });
 }
 
@@ -60,7 +63,7 @@ function showCommand(): Command {
     .json()
     .run(async (run: Run, id: string) => {
       const [claim] = named(await listed(await disputesOf(run), run.output), [id]);
-      if (claim !== undefined) run.output.thing(wholeClaimJson(claim), () => claimText(claim));
+      if (claim !== undefined) run.output.thing(claim, () => claimText(claim));
     });
 }
 
@@ -163,19 +166,18 @@ function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): read
 }
 
 /** A line below the list, for one currency of one partner. */
-function totalText(total: ReturnType<typeof totalsJson>): string {
+function totalText(total: ClaimTotals): string {
   const partner = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
   return `  total ${total.claimed} ${total.currency_code} claimed, ${total.recovered} recovered: ${counted(total.claims, 'claim')}${partner}`;
 }
 
 /** One claim with its history and its credits. */
 function claimText(claim: ClaimWithStatus): string {
-  const { id, state, version, trackingNumber, carrier, currencyCode: currency, deadline } = claim;
-  const window =
-    deadline === null ? 'not known' : `until ${deadline.closesOn}, ${deadline.daysLeft} days left`;
+  const { id, state, version, tracking_number, carrier, currency_code: currency, closes_on } = claim;
+  const window = closes_on === null ? 'not known' : `until ${closes_on}, ${claim.days_left} days left`;
   const lines = [
-    `${id} is ${state}, version ${version}: ${printable(trackingNumber)} by ${printable(carrier)}`,
-    `  invoice ${printable(claim.invoiceNumber ?? claim.invoiceId)}, line ${claim.rowNumber}, shipped ${claim.shipDate ?? 'on an unknown day'}`,
+    `${id} is ${state}, version ${version}: ${printable(tracking_number)} by ${printable(carrier)}`,
+    `  invoice ${printable(claim.invoice_number ?? claim.invoice_id)}, line ${claim.row_number}, shipped ${claim.ship_date ?? 'on an unknown day'}`,
     `  billed ${claim.billed}, expected ${claim.expected}, claimed ${claim.claimed} ${currency}: ${printable(claim.reason)}`,
     `  recovered ${claim.recovered} ${currency}; claimed now ${claim.outstanding} ${currency}`,
     `  claim window: ${window}`,
@@ -185,10 +187,10 @@ function claimText(claim: ClaimWithStatus): string {
       ({ version: made, at, by, state: to, note }) =>
         `  ${made}  ${at.slice(0, 19).replace('T', ' ')}  ${printable(by)}  ${to ?? 'note'}${note === '' ? '' : `: ${printable(note)}`}`,
     ),
-    ...(claim.credits.length === 0 ? [] : [`Credits of ${printable(trackingNumber)}`]),
+    ...(claim.credits.length === 0 ? [] : [`Credits of ${printable(tracking_number)}`]),
     ...claim.credits.map(
-      ({ amount, invoiceNumber, invoiceId, rowNumber, invoiceDate }) =>
-        `  ${amount} ${currency}  invoice ${printable(invoiceNumber ?? invoiceId)}, line ${rowNumber}, ${invoiceDate ?? ''}`,
+      ({ amount, invoice_number, invoice_id, row_number, invoice_date }) =>
+        `  ${amount} ${currency}  invoice ${printable(invoice_number ?? invoice_id)}, line ${row_number}, ${invoice_date ?? ''}`,
     ),
   ];
   return lines.join('\n');
@@ -208,7 +210,7 @@ const CLAIM_COLUMNS: readonly Column<ReturnType<typeof claimJson>>[] = [
   { title: 'note', value: ({ note }) => note, canShrink: true },
 ];
 
-const FOUND_COLUMNS: readonly Column<ReturnType<typeof claimableJson>>[] = [
+const FOUND_COLUMNS: readonly Column<Claimable>[] = [
   { title: 'carrier', value: ({ carrier }) => carrier },
   { title: 'tracking number', value: ({ tracking_number }) => tracking_number },
   { title: 'invoice', value: ({ invoice_number }) => invoice_number },
@@ -363,5 +365,5 @@ async function find(
 }
 
 function printFound(lines: readonly Claimable[], output: Output): void {
-  output.rows(lines.map(claimableJson), FOUND_COLUMNS, { empty: 'Nothing was found.' });
+  output.rows(lines, FOUND_COLUMNS, { empty: 'Nothing was found.' });
 }

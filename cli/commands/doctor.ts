@@ -29,5 +29,5 @@ export function command(): Command {
 function line({ check, result, detail, hint }: Diagnosis): string {
   const symbol = { ok: paint('green', '✓'), note: paint('yellow', '!'), failed: paint('red', '✗') }[result];
   const advice = hint === null ? '' : `\n    → ${hint}`;
-  return `${symbol} ${check.padEnd(16)} ${detail.replace(/\s*\n\s*/g, '; ')}${advice}`;
+  return `${symbol} ${check.padEnd(18)} ${detail.replace(/\s*\n\s*/g, '; ')}${advice}`;
 }

@@ -110,8 +110,8 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
 }
 
 /**
- * `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`, so that the file name says
- * what it contains.
+ * `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`, so that the file name
+ * contains the table and the date.
  */
 async function nameFiles(folder: string, name: string): Promise<void> {
   for (const month of await readdir(folder)) {

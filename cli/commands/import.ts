@@ -75,8 +75,8 @@ async function refuseFolder(path: string): Promise<void> {
   });
 }
 
-/** A check makes no data folder where there is none: it is done in one that is gone afterwards. */
-export async function rehearse(
+/** Without a data folder, the check runs in a temporary one. */
+async function rehearse(
   settings: Settings,
   requests: readonly ImportRequest[],
   output: Output,
@@ -95,7 +95,7 @@ export async function rehearse(
 }
 
 /** The first file is read while the warehouse opens, further ones while others are loaded. */
-export async function importAll(
+async function importAll(
   settings: Settings,
   requests: readonly ImportRequest[],
   output: Output,
@@ -130,7 +130,7 @@ interface Importing {
   readonly onDone: (done: number) => void;
 }
 
-/** A running worker loads what comes to it together as one batch; more at once than it works on would only wait there. */
+/** A running worker loads concurrent requests as one batch; more requests would only wait. */
 const REQUESTS_AT_ONCE = 16;
 
 async function importByWorker(client: Client, { settings, requests, onDone }: Importing) {
@@ -195,7 +195,7 @@ async function openService(settings: Settings, archive: Archive, output: Output)
 }
 
 /** @throws CliError (exit 7) a file was refused; all are printed before */
-export function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
+function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
   const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
   output.rows(rows, [
     { title: 'file', value: ({ file }) => file },
@@ -306,7 +306,7 @@ export function whyNotLoaded(
   }
 }
 
-/** Both hashes, and the command that has the file count all the same. */
+/** Both hashes, and the command that makes the file count. */
 function whyOutranked(
   outcome: Extract<Imported['outcome'], { readonly shipments: number }>,
   { invoiceId, sha256 }: Pick<Imported, 'invoiceId' | 'sha256'>,

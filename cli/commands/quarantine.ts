@@ -33,8 +33,8 @@ function listCommand(): Command {
   )
     .ndjson()
     .run(async ({ settings, output }: Run) => {
-      const things = await (await open(settings)).list();
-      output.rows(things.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
+      const items = await (await open(settings)).list();
+      output.rows(items.map(asJson), COLUMNS, { empty: 'Nothing is in quarantine.' });
     });
 }
 
@@ -46,10 +46,10 @@ function showCommand(): Command {
   )
     .json()
     .run(async ({ settings, output }: Run, id: string) => {
-      const { item: thing, body } = await find(await open(settings), id);
+      const { item, body } = await find(await open(settings), id);
       const bodyText = body === null ? null : Buffer.from(body).toString('utf8');
-      output.thing({ ...asJson(thing), findings: thing.findings, body: bodyText }, () =>
-        describe(thing, bodyText),
+      output.thing({ ...asJson(item), findings: item.findings, body: bodyText }, () =>
+        describe(item, bodyText),
       );
     });
 }
@@ -108,18 +108,18 @@ async function find(quarantine: Quarantine, id: string) {
   });
 }
 
-function asJson(thing: QuarantinedItem) {
+function asJson(item: QuarantinedItem) {
   return {
-    quarantine_id: thing.quarantineId,
-    kind: thing.kind,
-    at: thing.at,
-    code: thing.code,
-    reason: thing.reason,
-    invoice_id: thing.invoiceId,
-    event_id: thing.eventId,
-    sha256: thing.sha256,
-    finding_count: thing.findingCount,
-    size_bytes: thing.sizeBytes,
+    quarantine_id: item.quarantineId,
+    kind: item.kind,
+    at: item.at,
+    code: item.code,
+    reason: item.reason,
+    invoice_id: item.invoiceId,
+    event_id: item.eventId,
+    sha256: item.sha256,
+    finding_count: item.findingCount,
+    size_bytes: item.sizeBytes,
   };
 }
 
@@ -131,14 +131,14 @@ const COLUMNS: readonly Column<ReturnType<typeof asJson>>[] = [
   { title: 'reason', value: ({ reason }) => reason, canShrink: true },
 ];
 
-function describe(thing: QuarantinedItem, body: string | null): string {
-  const facts = Object.entries(asJson(thing)).map(
+function describe(item: QuarantinedItem, body: string | null): string {
+  const facts = Object.entries(asJson(item)).map(
     ([name, value]) => `${name.padEnd(13)}  ${printable(value)}`,
   );
   const parts = [facts.join('\n')];
-  if (thing.findings.length > 0) {
+  if (item.findings.length > 0) {
     parts.push(
-      `${paint('bold', `${thing.findingCount} finding(s)`)}\n${renderTable(thing.findings, [
+      `${paint('bold', `${item.findingCount} finding(s)`)}\n${renderTable(item.findings, [
         { title: 'line', value: ({ line }) => line, align: 'right' },
         { title: 'column', value: ({ column }) => column },
         { title: 'rule', value: ({ rule }) => rule },

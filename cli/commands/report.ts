@@ -37,7 +37,7 @@ interface ReportFlags extends OptionalTables, FilterOptions {
 /** Repeated here, so that a report does not load Temporal. */
 const SCHEDULE_ACTIONS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleAction[];
 
-/** The content of each file; the help of a report says which it joins. */
+/** The content of each file; the help of a report lists the files that it joins. */
 const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',

@@ -45,7 +45,7 @@ export function command(): Command {
     });
 }
 
-/** Other values are shown as JSON. */
+/** Other values are printed as JSON. */
 function cellOf(value: unknown): string | number | null {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   return JSON.stringify(value);

@@ -86,7 +86,7 @@ function putCommand(): Command {
     });
 }
 
-/** @throws CostRulesError, ClaimWindowsError */
+/** @throws CostRulesError, ClaimError */
 async function checkContents(name: string, file: YamlFile): Promise<void> {
   if (name === USER_FILES.costRules) {
     await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);

@@ -1,4 +1,4 @@
-/** Confronts the reports with what the service billed, cell by cell, as text: one digit off and the demo fails. */
+/** Compares the reports with what the service billed, cell by cell, as text: a single different digit fails the demo. */
 
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
@@ -83,10 +83,10 @@ function groupOf(key: unknown, currency: unknown): string {
   return JSON.stringify([key ?? null, currency]);
 }
 
-export type BilledKey = 'tenant' | 'carrier' | 'carrier_zone';
+type BilledKey = 'tenant' | 'carrier' | 'carrier_zone';
 
 /** A row of a report as it must be; decimals with four digits, counts as text too. */
-export interface BilledTotal {
+interface BilledTotal {
   readonly key: string | null;
   readonly currency_code: string;
   readonly invoices: string;
@@ -98,19 +98,6 @@ export interface BilledTotal {
   readonly packages: string;
 }
 
-interface Sum {
-  readonly key: string | null;
-  readonly currencyCode: string;
-  readonly invoices: Set<string>;
-  /** Carrier and tracking number: several lines may be about one package. */
-  readonly packages: Set<string>;
-  shipments: bigint;
-  cost: bigint;
-  weighed: bigint;
-  pounds: bigint;
-  kilograms: bigint;
-}
-
 const KEY_OF: Readonly<Record<BilledKey, (row: BilledRow) => string | null>> = {
   tenant: (row) => row.tenant,
   carrier: (row) => row.carrier,
@@ -120,72 +107,56 @@ const KEY_OF: Readonly<Record<BilledKey, (row: BilledRow) => string | null>> = {
 /** Approved invoices of one level; canceled ones and those not yet approved were not billed. */
 export function totalsOf(
   rows: readonly BilledRow[],
-  selection: { readonly by: BilledKey; readonly level: BilledRow['level'] },
+  { by, level }: { readonly by: BilledKey; readonly level: BilledRow['level'] },
 ): readonly BilledTotal[] {
-  const sums = new Map<string, Sum>();
-  for (const row of rows) {
-    if (row.status !== 'APPROVED' || row.level !== selection.level) continue;
-    const key = KEY_OF[selection.by](row);
-    const group = JSON.stringify([key, row.currencyCode]);
-    const sum = sums.get(group) ?? emptySum(key, row.currencyCode);
-    sums.set(group, sum);
-    addRow(sum, row);
-  }
-  return [...sums.values()].map(totalOf);
+  const billed = rows.filter((row) => row.status === 'APPROVED' && row.level === level);
+  const groups = Map.groupBy(billed, (row) => groupOf(KEY_OF[by](row), row.currencyCode));
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined
+      ? []
+      : [{ key: KEY_OF[by](first), currency_code: first.currencyCode, ...totalOf(group) }];
+  });
 }
 
 /** Totals by currency. */
-export function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, string> {
-  const sums = new Map<string, bigint>();
-  for (const { currency_code, billing_cost } of totals) {
-    sums.set(currency_code, (sums.get(currency_code) ?? 0n) + tenThousandths(billing_cost));
-  }
-  return new Map([...sums].sort().map(([currency, cost]) => [currency, decimal(cost)]));
-}
-
-function emptySum(key: string | null, currencyCode: string): Sum {
-  return {
-    key,
-    currencyCode,
-    invoices: new Set(),
-    packages: new Set(),
-    shipments: 0n,
-    cost: 0n,
-    weighed: 0n,
-    pounds: 0n,
-    kilograms: 0n,
-  };
-}
-
-function addRow(sum: Sum, row: BilledRow): void {
-  sum.invoices.add(row.invoiceId);
-  sum.packages.add(JSON.stringify([row.carrier, row.trackingNumber]));
-  sum.shipments += 1n;
-  sum.cost += tenThousandths(row.billingCost);
-  if (row.billableWeight === null) return;
-  sum.weighed += 1n;
-  if (row.unit === 'KG') sum.kilograms += tenThousandths(row.billableWeight);
-  else sum.pounds += tenThousandths(row.billableWeight);
+function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, string> {
+  const groups = Map.groupBy(totals, ({ currency_code }) => currency_code);
+  return new Map(
+    [...groups]
+      .map(([currency, group]) => [currency, decimal(sumOf(group.map((each) => each.billing_cost)))] as const)
+      .sort(),
+  );
 }
 
 /**
  * Kilograms become pounds at 2.2046226218, after summing; every quotient is rounded once, half away from zero, and a cost
- * is divided by pounds that were not rounded.
+ * is divided by unrounded pounds.
  */
-function totalOf(sum: Sum): BilledTotal {
-  const exactPounds = sum.pounds * 10_000_000_000n + sum.kilograms * 22_046_226_218n;
+function totalOf(rows: readonly BilledRow[]): Omit<BilledTotal, 'key' | 'currency_code'> {
+  const cost = sumOf(rows.map(({ billingCost }) => billingCost));
+  // Several lines may be about one package.
+  const packages = new Set(
+    rows.map(({ carrier, trackingNumber }) => JSON.stringify([carrier, trackingNumber])),
+  );
+  const weights = rows.filter(({ billableWeight }) => billableWeight !== null);
+  const inUnit = (isKilograms: boolean): bigint =>
+    sumOf(weights.flatMap((row) => ((row.unit === 'KG') === isKilograms ? (row.billableWeight ?? []) : [])));
+  const exactPounds = inUnit(false) * 10_000_000_000n + inUnit(true) * 22_046_226_218n;
   return {
-    key: sum.key,
-    currency_code: sum.currencyCode,
-    invoices: String(sum.invoices.size),
-    shipments: String(sum.shipments),
-    billing_cost: decimal(sum.cost),
-    cost_per_shipment: decimal(roundedQuotient(sum.cost, BigInt(sum.packages.size))),
-    billable_weight_lb: sum.weighed === 0n ? null : decimal(roundedQuotient(exactPounds, 10_000_000_000n)),
+    invoices: String(new Set(rows.map(({ invoiceId }) => invoiceId)).size),
+    shipments: String(rows.length),
+    billing_cost: decimal(cost),
+    cost_per_shipment: decimal(roundedQuotient(cost, BigInt(packages.size))),
+    billable_weight_lb: weights.length === 0 ? null : decimal(roundedQuotient(exactPounds, 10_000_000_000n)),
     cost_per_lb:
-      exactPounds === 0n ? null : decimal(roundedQuotient(sum.cost * 100_000_000_000_000n, exactPounds)),
-    packages: String(sum.packages.size),
+      exactPounds === 0n ? null : decimal(roundedQuotient(cost * 100_000_000_000_000n, exactPounds)),
+    packages: String(packages.size),
   };
+}
+
+function sumOf(amounts: readonly string[]): bigint {
+  return amounts.reduce((sum, amount) => sum + tenThousandths(amount), 0n);
 }
 
 /** Half away from zero. `denominator` is positive. */

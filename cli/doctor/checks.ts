@@ -178,9 +178,9 @@ async function checkPublished(settings: Settings): Promise<Finding> {
 }
 
 async function checkQuarantine(settings: Settings): Promise<Finding> {
-  const things = await (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list();
-  if (things.length === 0) return ok('empty');
-  return note(counted(things.length, 'refused item'), '`billsync quarantine list` shows why');
+  const items = await (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list();
+  if (items.length === 0) return ok('empty');
+  return note(counted(items.length, 'refused item'), '`billsync quarantine list` shows why');
 }
 
 /** Settings that configure a channel. */

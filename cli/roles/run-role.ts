@@ -51,7 +51,7 @@ export async function runRole(
   const { settings, verbose } = contextOf(command, overrides);
   await checkEnvironment(settings);
   await keepPrivate(settings.dataDir);
-  // For the files that people write: cost rules, claim windows, tables that reports join.
+  // For the files that people write: cost rules, claim windows, tables for reports.
   await makeFolders(join(settings.dataDir, 'user'));
   takeOverSignals();
   const stopping = new AbortController();
@@ -160,43 +160,30 @@ function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
     stopping.signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
 /** The value of an `Authorization` header. */
 export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
 export interface Parts {
-  /** Adds a part that was started. Parts are closed in the opposite order, each even if another fails. */
+  /** Adds a started part. Parts are closed in the opposite order, each even if another fails. */
   add(name: string, close: () => Promise<void>): void;
-  /** The same for a part that all others use: it is closed last. */
-  addLowest(name: string, close: () => Promise<void>): void;
   close(): Promise<void>;
-}
-
-export function createParts(log: Logger): Parts {
-  const started: { readonly name: string; readonly close: () => Promise<void> }[] = [];
-  return {
-    add(name, close) {
-      started.push({ name, close });
-    },
-    addLowest(name, close) {
-      started.unshift({ name, close });
-    },
-    async close() {
-      for (const part of started.splice(0).reverse()) {
-        try {
-          await part.close();
-        } catch (error) {
-          log.error({ err: error, part: part.name }, 'a part did not close');
-        }
-      }
-    },
-  };
 }
 
 /** Starts parts; when one fails, those before it are closed. */
 export async function startParts<T>(log: Logger, start: (parts: Parts) => Promise<T>): Promise<T> {
-  const parts = createParts(log);
+  const started: { readonly name: string; readonly close: () => Promise<void> }[] = [];
+  const parts: Parts = {
+    add: (name, close) => void started.push({ name, close }),
+    async close() {
+      for (const { name, close } of started.splice(0).reverse())
+        await close().catch((error: unknown) =>
+          log.error({ err: error, part: name }, 'a part did not close'),
+        );
+    },
+  };
   try {
     return await start(parts);
   } catch (error) {

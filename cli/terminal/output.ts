@@ -11,7 +11,7 @@ export interface Output {
   readonly quiet: boolean;
   /** Rows as a table, one JSON array, or a line of JSON each. */
   rows<T>(rows: readonly T[], columns: readonly Column<T>[], options?: { readonly empty?: string }): void;
-  /** A single value: printed whole with `--json`, otherwise as `lines`. */
+  /** A single value: the document with `--json`, otherwise `lines`. */
   thing(value: unknown, lines: () => string): void;
   /** A line of JSON at once, for results that arrive one by one with `--ndjson`. */
   line(value: unknown): void;
@@ -21,7 +21,7 @@ export interface Output {
   note(text: string): void;
   /** A problem, on stderr, also with `--quiet`. */
   warn(text: string): void;
-  /** A bar on a terminal, plain lines elsewhere, nothing with `--quiet`. It begins now; `end` takes it away. */
+  /** A bar on a terminal, plain lines elsewhere, nothing with `--quiet`. @param what the work, as a participle: `Publishing` */
   progress(what: string): Progress;
 }
 
@@ -35,7 +35,7 @@ export function createOutput(options: {
   const writeOut = (text: string): void => {
     process.stdout.write(text);
   };
-  // Texts inside a document, not the document: it stays JSON whatever they hold.
+  // Only the texts of a document are scrubbed, so that it stays valid JSON.
   const json = (value: unknown, indent?: number): string =>
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
@@ -84,18 +84,18 @@ export interface Progress {
 
 export const NO_PROGRESS: Progress = { update: () => undefined, end: () => undefined };
 
-/** Plain lines come no closer than this. */
+/** Minimum interval of plain lines. */
 const LINE_EVERY_MS = 2_000;
-/** After this time without news, progress prints that the work continues. */
+/** After this time without a change, progress prints the elapsed time. */
 const SILENT_MS = 5_000;
 
-/** Empties the line of a terminal that the cursor is in. */
+/** Clears the current line of a terminal. */
 export const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
 
 /** Whether a progress bar is in the last line of the terminal. */
-export function isDrawing(): boolean {
+function isDrawing(): boolean {
   return openBars > 0;
 }
 
@@ -104,8 +104,8 @@ export function isDrawing(): boolean {
  *
  * @param what the work, as a participle: `Publishing`
  */
-export function barProgress(what: string): Progress {
-  // Read for a bar on a terminal only: most commands show none.
+function barProgress(what: string): Progress {
+  // Loaded on demand: most commands print no bar.
   const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
   const bar = new SingleBar({
     format: `${what} {bar} {value}/{total} {note}`,
@@ -147,7 +147,6 @@ export function barProgress(what: string): Progress {
   };
 }
 
-/** @param what as of `barProgress` */
 export function lineProgress(what: string): Progress {
   const soFar = timeSoFar();
   let lastMs = performance.now();
@@ -167,7 +166,6 @@ export function lineProgress(what: string): Progress {
       const line = `${done}${of === null ? '' : `/${of}`}${note === '' ? '' : ` ${note}`}`;
       if (line === last) return;
       last = line;
-      // A line of its own only once it takes long.
       if (done === 0) return;
       pending = line;
       if (performance.now() - wroteMs >= LINE_EVERY_MS) write(last);
@@ -194,17 +192,16 @@ export function writeErr(text: string): void {
 
 type Pace = (done: number, of: number) => string;
 
-/** The first seconds are mostly the start. */
-const SHOWN_FROM_MS = 2_000;
-/** The first load is alone; hundreds follow it. */
-const SHOWN_FROM = 10;
+/** Before this time and number, the rate mostly measures the start. */
+const RATE_AFTER_MS = 2_000;
+const RATE_AFTER = 10;
 
 /** @param what `files`, `loads`; @param now in milliseconds */
 export function paceOf(what: string, now: () => number = () => performance.now()): Pace {
   const began = now();
   return (done, of) => {
     const ms = now() - began;
-    if (ms < SHOWN_FROM_MS || done < SHOWN_FROM) return what;
+    if (ms < RATE_AFTER_MS || done < RATE_AFTER) return what;
     const perSecond = (done * 1_000) / ms;
     const rate = perSecond < 10 ? perSecond.toFixed(1) : perSecond.toFixed(0);
     const left = done < of ? `, ${durationText((of - done) / perSecond)} left` : '';

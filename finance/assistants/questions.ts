@@ -43,7 +43,7 @@ const limit = z
   .min(1)
   .max(MAX_ROWS)
   .default(DEFAULT_ROWS)
-  .describe('Maximum number of rows; the answer says how many there are in all.');
+  .describe('Maximum number of rows; the answer has their total number.');
 
 export const reportQuestion = z.strictObject({
   report: text.describe('Name of the report, as list_reports gives it.'),

@@ -42,19 +42,19 @@ export interface FindOptions {
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
   const filters = { ...toReportFilters(rule.filters), ...days };
-  const ask = (of: ReportFilters): Promise<ReportResult> =>
+  const run = (of: ReportFilters): Promise<ReportResult> =>
     runReport({
       ...{ databasePath: options.databasePath, timeLimitMs: options.timeLimitMs },
       ...{ name: rule.report, parameters: rule.parameters, filters: of },
     });
-  const result = await ask(filters);
+  const result = await run(filters);
   requireMatches(result.head.matches);
   const keys = await keysOf(result);
   const weeks = rule.trailing;
   const rows =
     weeks === undefined
       ? result.rows
-      : beside(result.rows, (await ask({ ...filters, ...weeksBefore(days.from ?? '', weeks) })).rows, {
+      : beside(result.rows, (await run({ ...filters, ...weeksBefore(days.from ?? '', weeks) })).rows, {
           rule,
           keys,
           weeks,
@@ -154,22 +154,20 @@ function findingOf(
     names
       .flatMap((name) => (row[name] === null || row[name] === undefined ? [] : [`${name} ${row[name]}`]))
       .join(', ');
-  const figures = rule.trailing === undefined ? [] : [rule.of, ...ADDED];
-  const words = row.tenant === undefined || keys.includes('tenant') ? keys : ['tenant', ...keys];
-  const shown = words.filter(
-    (name) => !/_id$/.test(name) || (row[name.replace(/_id$/, '')] ?? null) === null,
-  );
+  const values = rule.trailing === undefined ? [] : [rule.of, ...ADDED];
+  const all = row.tenant === undefined || keys.includes('tenant') ? keys : ['tenant', ...keys];
+  const named = all.filter((name) => !/_id$/.test(name) || (row[name.replace(/_id$/, '')] ?? null) === null);
   const identity = [rule.name, days.from ?? '', days.to ?? '', ...keys.map((name) => row[name] ?? null)];
   return {
     rule: rule.name,
     id: createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16),
-    what: labelled([...shown, ...new Set([...figures, ...Object.keys(rule.when)])]),
+    what: labelled([...named, ...new Set([...values, ...Object.keys(rule.when)])]),
     ...whereToLook(rule, days),
   };
 }
 
 /** The command and the dashboard page that show the report of the rule for the days of the finding. */
-export function whereToLook(
+function whereToLook(
   rule: CostRule,
   days: Partial<Period>,
 ): { readonly command: string; readonly page: string } {
@@ -198,6 +196,6 @@ export function whereToLook(
 }
 
 /** Quoted for a shell. */
-function quoted(word: string): string {
-  return /^[\w.:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+function quoted(text: string): string {
+  return /^[\w.:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

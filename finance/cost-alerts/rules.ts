@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import { BillsyncError, EXIT, errorClass } from '../../lib/wire/errors.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
@@ -50,13 +50,14 @@ const Rules = z.strictObject({ rules: z.array(Rule) });
 
 export type CostRule = z.output<typeof Rule>;
 
-/** The file is invalid; none of its rules is applied. */
-export class CostRulesError extends BillsyncError {
-  readonly code = 'cost-rules-invalid';
-  override readonly exitCode = EXIT.usage;
-}
-
-const HINT = 'docs/how-to/cost-alerts.md shows what a rule may say; `billsync alerts costs` tries the file';
+/** None of the rules is applied. */
+export class CostRulesError extends errorClass({
+  'cost-rules-invalid': {
+    message: '%s',
+    exitCode: EXIT.usage,
+    hint: 'docs/how-to/cost-alerts.md describes the file; `billsync alerts costs --rules FILE` tests it',
+  },
+}) {}
 
 /** @returns null when there is no such file @throws CostRulesError as `parseCostRules` */
 export async function readCostRules(dataDir: string): Promise<readonly CostRule[] | null> {
@@ -72,7 +73,7 @@ export async function parseCostRules(file: YamlFile): Promise<readonly CostRule[
   const { value, refuse } = await readCheckedYaml(
     file,
     Rules,
-    (problem) => new CostRulesError(problem, { hint: HINT }),
+    (problem) => new CostRulesError('cost-rules-invalid', [problem]),
   );
   const seen = new Set<string>();
   for (const [index, rule] of value.rules.entries()) {

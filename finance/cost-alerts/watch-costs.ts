@@ -31,7 +31,7 @@ export interface CostWatch {
 }
 
 /** More new findings of one rule are reported as a count: its first check may find hundreds. */
-const TOLD_ONE_BY_ONE = 10;
+const MAX_SINGLE_ALERTS = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
@@ -41,29 +41,29 @@ const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 /** Checks after publications, at most once in `pauseMs`, and on its schedule; a failed check is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions): CostWatch {
   const { log, pauseMs = 60_000 } = options;
-  let looking: Promise<void> | null = null;
+  let checking: Promise<void> | null = null;
   let planned: NodeJS.Timeout | undefined;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
-  let isWanted = false;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let isRequested = false;
   let isClosed = false;
 
   function plan(): void {
-    isWanted = true;
-    if (isClosed || planned !== undefined || looking !== null) return;
-    planned = setTimeout(look, Math.max(0, lookedAtMs + pauseMs - performance.now())).unref();
+    isRequested = true;
+    if (isClosed || planned !== undefined || checking !== null) return;
+    planned = setTimeout(check, Math.max(0, checkedAtMs + pauseMs - performance.now())).unref();
   }
-  function look(): void {
+  function check(): void {
     planned = undefined;
-    isWanted = false;
-    looking = lookAtCosts(options)
+    isRequested = false;
+    checking = checkCosts(options)
       .catch((error: unknown) => {
         log.error({ err: error }, 'the cost rules could not be applied to what is published');
         options.alerts.raise({ ...CANNOT_APPLY, detail: withHint(error) });
       })
       .finally(() => {
-        looking = null;
-        lookedAtMs = performance.now();
-        if (isWanted) plan();
+        checking = null;
+        checkedAtMs = performance.now();
+        if (isRequested) plan();
       });
   }
   return {
@@ -72,13 +72,13 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
     async close() {
       isClosed = true;
       clearTimeout(planned);
-      await looking;
+      await checking;
     },
   };
 }
 
 /** Checks each rule separately, so that a failing rule does not stop the others. */
-export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
+export async function checkCosts(options: CostWatchOptions): Promise<void> {
   const { dataDir, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
   const rules = await readCostRules(dataDir).catch((error: unknown) => {
@@ -98,7 +98,7 @@ export async function lookAtCosts(options: CostWatchOptions): Promise<void> {
       const findings = await findCosts(rule, { databasePath, now: at, timeLimitMs: TIME_LIMIT_MS });
       const fresh = findings.filter(({ id }) => !reported.has(id));
       isNews ||= fresh.length > 0;
-      tell(rule, fresh, options);
+      report(rule, fresh, options);
       for (const { id } of findings) found.add(id);
     } catch (error) {
       if (isReportError(error, 'not-published')) return;
@@ -119,21 +119,21 @@ function withHint(error: unknown): string {
   return `${messageOf(error)}${hint}`;
 }
 
-function tell(
+function report(
   rule: CostRule,
   fresh: readonly CostFinding[],
   { alerts, dashboardUrl }: CostWatchOptions,
 ): void {
-  const shownAt = ({ command, page }: CostFinding): string =>
+  const linkTo = ({ command, page }: CostFinding): string =>
     dashboardUrl === null ? command : new URL(page.slice(1), `${dashboardUrl.replace(/\/*$/, '')}/`).href;
-  for (const finding of fresh.slice(0, TOLD_ONE_BY_ONE)) {
+  for (const finding of fresh.slice(0, MAX_SINGLE_ALERTS)) {
     const key = `cost-rule/${rule.name}/${finding.id}` as const;
-    alerts.raise({ key, title: `${rule.name}: ${finding.what}`, detail: shownAt(finding) });
+    alerts.raise({ key, title: `${rule.name}: ${finding.what}`, detail: linkTo(finding) });
   }
-  const [next, ...more] = fresh.slice(TOLD_ONE_BY_ONE);
+  const [next, ...more] = fresh.slice(MAX_SINGLE_ALERTS);
   if (next === undefined) return;
   const title = `${rule.name}: ${more.length + 1} more finding${more.length === 0 ? '' : 's'}`;
-  alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: shownAt(next) });
+  alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: linkTo(next) });
 }
 
 /** Instant of the last check that found it, by id. An unreadable file is replaced, and its findings are reported again. */

@@ -20,13 +20,11 @@ const RISK_NAMES = Object.keys(RISKS) as readonly Risk[];
 
 export type RiskState = 'new' | 'claimed' | 'credited' | 'dismissed';
 
-export interface LineAtRisk extends Claimable {
+export interface LineAtRisk extends Claimable, Deadline {
   readonly risk: Risk;
   readonly state: RiskState;
   /** The newest claim of the line; null: it was never claimed. */
-  readonly claimId: string | null;
-  /** null: no window is known for the carrier. */
-  readonly deadline: Deadline | null;
+  readonly claim_id: string | null;
 }
 
 export interface AtRisk {
@@ -69,8 +67,8 @@ export async function linesAtRisk(
         const ofLine = claimsOf.get(key) ?? [];
         const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
         found.set(key, {
-          ...{ ...line, risk, claimId: claim?.id ?? null },
-          ...{ state: stateOf(line, claim), deadline: deadlineOf(line, windows, now) },
+          ...{ ...line, risk, claim_id: claim?.id ?? null, state: stateOf(line, claim) },
+          ...deadlineOf(line, windows, now),
         });
       }
     } catch (error) {
@@ -88,6 +86,6 @@ function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskS
 }
 
 function byAmount(one: LineAtRisk, other: LineAtRisk): number {
-  if (one.currencyCode !== other.currencyCode) return one.currencyCode < other.currencyCode ? -1 : 1;
+  if (one.currency_code !== other.currency_code) return one.currency_code < other.currency_code ? -1 : 1;
   return Number(other.claimed) - Number(one.claimed);
 }

@@ -6,25 +6,29 @@ import {
   sumOfAmounts,
   toTenThousandths,
 } from '../../lib/wire/decimal.ts';
-import { type Claim, isWithdrawn, lineKey, NOTHING, numberKey } from './claim.ts';
+import { type Claim, isWithdrawn, lineKey, NEXT_STATES, NOTHING, numberKey } from './claim.ts';
 import type { Credit, Published } from './published.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
-export interface ClaimWithStatus extends Claim {
+export interface ClaimWithStatus extends Claim, Deadline {
   /** ISO 8601 UTC; null: its invoice is not voided. */
-  readonly voidedAt: string | null;
+  readonly voided_at: string | null;
   /** The current amount: zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;
-  /** Decimal text: its part of the credits that came since it was opened. */
+  /** Its part of the credits that came since it was opened. */
   readonly recovered: string;
-  /** All credits of its number, those before the claim too. */
+  /** All credits of its number, including those before the claim. */
   readonly credits: readonly Credit[];
-  /** null: the claim window of the carrier is not known. */
-  readonly deadline: Deadline | null;
   /** Not sent before the deadline. */
-  readonly isOverdue: boolean;
+  readonly is_overdue: boolean;
   /** Sentences on what changed since the claim was opened. */
   readonly concerns: readonly string[];
+}
+
+/** A claim in a list, as JSON. */
+export function claimJson({ history, credits: _, ...claim }: ClaimWithStatus) {
+  const opened = { opened_at: history[0]?.at ?? null, opened_by: history[0]?.by ?? null };
+  return { ...claim, next_states: NEXT_STATES[claim.state], ...opened };
 }
 
 /** @param claims all claims, since credits are divided among those of one tracking number */
@@ -36,7 +40,7 @@ export function withStatuses(
     now,
   }: { readonly published: Published; readonly windows: readonly ClaimWindow[]; readonly now: Date },
 ): readonly ClaimWithStatus[] {
-  const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoiceId)?.voidedAt ?? null;
+  const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoice_id)?.voided_at ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
   const recovered = new Map<string, string>();
   for (const ofNumber of Map.groupBy(claims, numberKey).values()) {
@@ -46,45 +50,45 @@ export function withStatuses(
   }
   return claims.map((claim) => {
     const deadline = deadlineOf(claim, windows, now);
-    const got = recovered.get(claim.id) ?? NOTHING;
-    const standing = {
-      ...claim,
-      ...{ voidedAt: voidedAt(claim), recovered: got, credits: published.creditsOf(claim), deadline },
+    const status = {
+      ...{ ...claim, ...deadline },
+      voided_at: voidedAt(claim),
       outstanding: claimsNothing(claim) ? NOTHING : claim.claimed,
-      isOverdue: claim.state === 'open' && deadline !== null && deadline.daysLeft < 0,
+      recovered: recovered.get(claim.id) ?? NOTHING,
+      credits: published.creditsOf(claim),
+      is_overdue: claim.state === 'open' && (deadline.days_left ?? 0) < 0,
     };
-    return { ...standing, concerns: concernsOf(standing, published) };
+    return { ...status, concerns: concernsOf(status, published) };
   });
 }
 
 function concernsOf(claim: Omit<ClaimWithStatus, 'concerns'>, published: Published): readonly string[] {
-  const { voidedAt, recovered, claimed, state, isOverdue, deadline } = claim;
-  const invoice = published.invoiceOf(claim.invoiceId);
+  const { voided_at, recovered, claimed, state } = claim;
+  const invoice = published.invoiceOf(claim.invoice_id);
+  const costs = invoice?.costs.get(numberKey(claim)) ?? [];
   const concerns: string[] = [];
-  if (invoice === null) concerns.push('Its invoice is not in what is published now.');
-  else if (voidedAt !== null)
+  if (invoice === null) concerns.push('Its invoice is not published now.');
+  else if (voided_at !== null)
     concerns.push(
-      `Its invoice was voided on ${voidedAt.slice(0, 10)}: nothing is claimed any more. Close it.`,
+      `Its invoice was voided on ${voided_at.slice(0, 10)}: nothing is claimed any more. Close it.`,
     );
-  else if (
-    !(invoice.costs.get(numberKey(claim)) ?? []).some((cost) => compareDecimals(cost, claim.billed) === 0)
-  )
+  else if (!costs.some((cost) => compareDecimals(cost, claim.billed) === 0))
     concerns.push(
-      `Its invoice no longer has a line of ${claim.billed} for this number: look whether it is still to be claimed.`,
+      `Its invoice no longer has a line of ${claim.billed} for this number: check whether the claim is still valid.`,
     );
   else if (claim.finding === 'duplicates' && published.chargesOf(claim) === 1)
     concerns.push(
-      'It is the only charge of its number that counts now: look whether it is still to be claimed.',
+      'It is the only charge of its number that counts now: check whether the claim is still valid.',
     );
-  if (isOverdue && voidedAt === null)
-    concerns.push(`The carrier took claims of it until ${deadline?.closesOn}: it is overdue.`);
+  if (claim.is_overdue && voided_at === null)
+    concerns.push(`The carrier accepted claims for it until ${claim.closes_on}: it is overdue.`);
   const comparison = compareDecimals(recovered, claimed);
   if (comparison > 0) concerns.push('More was credited than is claimed.');
   if (comparison >= 0 && (state === 'sent' || state === 'open')) concerns.push('It is credited in full.');
   return concerns;
 }
 
-export type Answerable = Pick<Claim, 'id' | 'invoiceId' | 'rowNumber' | 'claimed' | 'creditedBefore'>;
+export type Answerable = Pick<Claim, 'id' | 'invoice_id' | 'row_number' | 'claimed' | 'credited_before'>;
 
 /**
  * Divides credits among the claims of a tracking number. Credits before a claim do not count for it. Later credits are
@@ -93,12 +97,12 @@ export type Answerable = Pick<Claim, 'id' | 'invoiceId' | 'rowNumber' | 'claimed
  *
  * @param claims of one tracking number, oldest first, without those that claim nothing
  * @param credited of that number in all, in ten-thousandths
- * @returns by id; their sum is what was credited beyond the least `creditedBefore`, or zero
+ * @returns by id; their sum is what was credited beyond the smallest `credited_before`, or zero
  */
 export function recoveredOf(claims: readonly Answerable[], credited: bigint): ReadonlyMap<string, string> {
   const open = claims.map((claim) => ({
     ...{ id: claim.id, line: lineKey(claim), left: toTenThousandths(claim.claimed), got: 0n },
-    from: toTenThousandths(claim.creditedBefore),
+    from: toTenThousandths(claim.credited_before),
   }));
   const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));
   for (const [index, begin] of begins.entries()) {
@@ -124,11 +128,11 @@ function lesser(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
 
-type Summed = Pick<ClaimWithStatus, 'partnerId' | 'currencyCode' | 'outstanding' | 'recovered'>;
+type Summed = Pick<ClaimWithStatus, 'partner_id' | 'currency_code' | 'outstanding' | 'recovered'>;
 
 export interface ClaimTotals {
-  readonly partnerId: string | null;
-  readonly currencyCode: string;
+  readonly partner_id: string | null;
+  readonly currency_code: string;
   readonly claims: number;
   readonly claimed: string;
   readonly recovered: string;
@@ -136,12 +140,12 @@ export interface ClaimTotals {
 
 /** By partner and currency, in order of appearance. */
 export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
-  const groups = Map.groupBy(claims, ({ partnerId, currencyCode }) =>
-    JSON.stringify([partnerId, currencyCode]),
+  const groups = Map.groupBy(claims, ({ partner_id, currency_code }) =>
+    JSON.stringify([partner_id, currency_code]),
   );
   return Array.from(groups.values(), (group) => ({
-    partnerId: group[0]?.partnerId ?? null,
-    currencyCode: group[0]?.currencyCode ?? '',
+    partner_id: group[0]?.partner_id ?? null,
+    currency_code: group[0]?.currency_code ?? '',
     claims: group.length,
     claimed: sumOfAmounts(group.map(({ outstanding }) => outstanding)),
     recovered: sumOfAmounts(group.map(({ recovered }) => recovered)),

@@ -1,34 +1,42 @@
 /** A claim: one billed line that a carrier should credit, wholly or in part, with its history. */
 
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import { z } from 'zod';
+import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 
-/** The line as it was when it was claimed; never changed afterwards. */
-export interface ClaimedLine {
-  /** Report that found it; `shipments` when a person named the line. */
-  readonly finding: string;
-  readonly partnerId: string | null;
-  readonly invoiceLevel: string;
-  readonly invoiceId: string;
-  readonly invoiceNumber: string | null;
-  /** Row number in the invoice's file. */
-  readonly rowNumber: number;
-  readonly tenant: string | null;
-  readonly carrier: string;
-  readonly trackingNumber: string;
-  readonly currencyCode: string;
-  /** Dates are `YYYY-MM-DD`. */
-  readonly shipDate: string | null;
-  readonly carrierInvoiceDate: string | null;
-  readonly invoiceDate: string | null;
-  /** Decimal text, four decimals, like all amounts. */
-  readonly billed: string;
-  readonly expected: string;
-  /** `billed` less `expected`, less what was credited before; above zero. */
-  readonly claimed: string;
-  readonly reason: string;
-  /** All credits of the number when it was claimed (positive); they do not count for this claim. */
-  readonly creditedBefore: string;
-}
+const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
+const text = z.string().nullable();
+
+/**
+ * The line as it was when it was claimed; never changed afterwards. Names are those of the published columns; dates are `YYYY-MM-DD`,
+ * amounts decimal text with four decimals.
+ */
+export const ClaimedLine = z
+  .object({
+    /** Report that found it; `shipments` when a person named the line. */
+    finding: z.string(),
+    partner_id: text,
+    invoice_level: z.string(),
+    invoice_id: z.string(),
+    invoice_number: text,
+    /** Row number in the invoice's file. */
+    row_number: z.int(),
+    tenant: text,
+    carrier: z.string(),
+    tracking_number: z.string(),
+    currency_code: z.string(),
+    ship_date: text,
+    carrier_invoice_date: text,
+    invoice_date: text,
+    billed: amount,
+    expected: amount,
+    /** `billed` less `expected`, less what was credited before; above zero. */
+    claimed: amount,
+    /** All credits of the number when it was claimed (positive); they do not count for this claim. */
+    credited_before: amount,
+    reason: z.string(),
+  })
+  .readonly();
+export type ClaimedLine = z.output<typeof ClaimedLine>;
 
 export const CLAIM_STATES = ['open', 'sent', 'credited', 'rejected', 'closed'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
@@ -47,7 +55,7 @@ export interface ClaimChange {
   /** ISO 8601 UTC. */
   readonly at: string;
   readonly by: string;
-  /** null: as it was. */
+  /** null: unchanged. */
   readonly state: ClaimState | null;
   /** '' for none. */
   readonly note: string;
@@ -64,19 +72,23 @@ export interface Claim extends ClaimedLine {
   readonly history: readonly ClaimChange[];
 }
 
-/** Nothing was changed: a claim was changed by another person meanwhile. */
-export class ClaimChangedError extends BillsyncError {
-  readonly code = 'claim-changed';
-  override readonly exitCode = EXIT.checkFailed;
+export class ClaimError extends errorClass({
+  /** Another person changed the claim, or claimed the line. Nothing was changed. */
+  'claim-changed': { message: '%s', exitCode: EXIT.checkFailed },
+  /** The request is invalid, or the claim does not allow the change. */
+  'claim-refused': { message: '%s', exitCode: EXIT.usage },
+  'claim-windows-invalid': {
+    message: '%s',
+    exitCode: EXIT.usage,
+    hint: 'docs/how-to/disputes.md describes the file',
+  },
+}) {}
+
+export function refused(message: string, hint?: string): ClaimError {
+  return new ClaimError('claim-refused', [message], { hint });
 }
 
-/** The claim does not allow the change. */
-export class ClaimRefusedError extends BillsyncError {
-  readonly code = 'claim-refused';
-  override readonly exitCode = EXIT.usage;
-}
-
-/** Those in a state and against a carrier, in any case; null: all. */
+/** Those in a state and against a carrier, in upper or lower case; null: all. */
 export function chosenOf<T extends Pick<Claim, 'state' | 'carrier'>>(
   claims: readonly T[],
   { state, carrier }: { readonly state: ClaimState | null; readonly carrier: string | null },
@@ -92,27 +104,20 @@ export function changedText(claims: readonly Claim[]): string {
   return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
 }
 
-export function lineKey({ invoiceId, rowNumber }: Pick<ClaimedLine, 'invoiceId' | 'rowNumber'>): string {
-  return `${invoiceId}:${rowNumber}`;
-}
-
-/** Credits are summed by this key. */
-export function numberKey(line: NumberOf): string {
-  return JSON.stringify([
-    ...[
-      line.partnerId,
-      line.invoiceLevel,
-      line.carrier.toLowerCase(),
-      line.trackingNumber,
-      line.currencyCode,
-    ],
-  ]);
+export function lineKey({ invoice_id, row_number }: Pick<ClaimedLine, 'invoice_id' | 'row_number'>): string {
+  return `${invoice_id}:${row_number}`;
 }
 
 export type NumberOf = Pick<
   ClaimedLine,
-  'partnerId' | 'invoiceLevel' | 'carrier' | 'trackingNumber' | 'currencyCode'
+  'partner_id' | 'invoice_level' | 'carrier' | 'tracking_number' | 'currency_code'
 >;
+
+/** Credits are summed by this key. */
+export function numberKey(line: NumberOf): string {
+  const { partner_id, invoice_level, carrier, tracking_number, currency_code } = line;
+  return JSON.stringify([partner_id, invoice_level, carrier.toLowerCase(), tracking_number, currency_code]);
+}
 
 /** Closed without having been sent. */
 export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>): boolean {
@@ -124,22 +129,23 @@ export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
   return state !== 'rejected' && state !== 'closed';
 }
 
-/** @throws ClaimRefusedError the state cannot follow the present one */
+/** @throws ClaimError the state cannot follow the present one */
 export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
   if (NEXT_STATES[state].includes(next)) return;
-  throw new ClaimRefusedError(`Claim ${id} is ${state}, so it cannot become ${next}`, {
-    hint: `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
-  });
+  throw refused(
+    `Claim ${id} is ${state}, so it cannot become ${next}`,
+    `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
+  );
 }
 
 const MAX_NOTE_LENGTH = 2_000;
 
-/** @throws ClaimRefusedError the note is too long */
+/** @throws ClaimError the note is too long */
 export function checkNote(note: string): string {
   const kept = note.trim().normalize('NFC');
   if (kept.length <= MAX_NOTE_LENGTH) return kept;
-  throw new ClaimRefusedError(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
+  throw refused(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
 }
 
-/** Zero as amounts are written. */
+/** Zero as an amount. */
 export const NOTHING = '0.0000';

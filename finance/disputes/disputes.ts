@@ -5,13 +5,13 @@ import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
 import {
   type Claim,
-  ClaimChangedError,
-  ClaimRefusedError,
+  ClaimError,
   type ClaimState,
   checkNext,
   checkNote,
   isAlive,
   lineKey,
+  refused,
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
@@ -38,8 +38,8 @@ export interface Disputes {
   /**
    * All of them or none.
    *
-   * @throws ClaimChangedError one of the lines was claimed meanwhile
-   * @throws ClaimRefusedError no line can be claimed
+   * @throws ClaimError claim-changed: one of the lines was claimed meanwhile
+   *   claim-refused: no line can be claimed
    */
   open(
     lines: readonly Claimable[],
@@ -48,8 +48,8 @@ export interface Disputes {
   /**
    * All of them or none.
    *
-   * @throws ClaimChangedError one has another version
-   * @throws ClaimRefusedError one does not exist or does not allow that state
+   * @throws ClaimError claim-changed: one has another version
+   *   claim-refused: one does not exist or does not allow that state
    */
   change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
@@ -59,12 +59,12 @@ const MAX_KEPT = 12;
 
 /** Opens no file before it is used; several processes may use it at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
-  async function standing(claims: Claims): Promise<readonly ClaimWithStatus[]> {
+  async function withStatus(claims: Claims): Promise<readonly ClaimWithStatus[]> {
     const all = [...claims.all.values()];
     const { windows } = await readClaimWindows(dataDir);
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
-      // Claims are shown while a data folder is restored; each says that its invoice is not published.
+      // Claims are listed while a data folder is restored; each has the concern that its invoice is not published.
       if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });
@@ -73,7 +73,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
 
   async function claimable({ lines, notes }: Found) {
     if (lines.length === 0) return { lines: [], notes };
-    const claims = await standing(await readClaims(dataDir));
+    const claims = await withStatus(await readClaims(dataDir));
     const published = await readPublished(databasePath, lines);
     return { lines: claimableOf(lines, { claims, published }), notes };
   }
@@ -95,7 +95,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     find: async (request) => claimable(await findLines({ ...request, databasePath })),
     async atRisk(filters) {
       const { windows } = await readClaimWindows(dataDir);
-      const claims = [...(await standing(await readClaims(dataDir)))].reverse();
+      const claims = [...(await withStatus(await readClaims(dataDir)))].reverse();
       return linesAtRisk(async (request) => claimable(await keptFindings(request)), filters, {
         claims,
         windows,
@@ -104,14 +104,14 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     },
     async list() {
       const claims = await readClaims(dataDir);
-      return { claims: [...(await standing(claims))].reverse(), problems: claims.problems };
+      return { claims: [...(await withStatus(claims))].reverse(), problems: claims.problems };
     },
     open: (lines, decision) => openClaims(dataDir, lines, { ...decision, at: now().toISOString() }),
     async change(request) {
       const { claims: named, state } = request;
       if (state === 'sent' || state === 'open') {
-        const voided = (await standing(await readClaims(dataDir))).find(
-          ({ id, voidedAt }) => voidedAt !== null && named.some((claim) => claim.id === id),
+        const voided = (await withStatus(await readClaims(dataDir))).find(
+          ({ id, voided_at }) => voided_at !== null && named.some((claim) => claim.id === id),
         );
         if (voided !== undefined) refuseVoided(voided, state);
       }
@@ -120,22 +120,26 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   };
 }
 
-/** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.open` */
+/** All of them or none. @throws ClaimError as `Disputes.open` */
 export async function openClaims(
   dataDir: string,
   lines: readonly Claimable[],
   { note, by, at }: { readonly note: string; readonly by: string; readonly at: string },
 ): Promise<readonly Claim[]> {
   const claimable = lines.filter(({ hindrance }) => hindrance === null);
-  if (claimable.length === 0) throw new ClaimRefusedError('There is nothing to be claimed');
+  if (claimable.length === 0) throw refused('There is nothing to be claimed');
   const keys = new Set(claimable.map(lineKey));
   let ids: readonly string[] = [];
   const { all } = await appendChange(dataDir, (claims) => {
     const taken = [...claims.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
     if (taken !== undefined)
-      throw new ClaimChangedError(`${taken.trackingNumber} was claimed meanwhile, as ${taken.id}`, {
-        hint: 'nothing was opened: look again at what can be claimed',
-      });
+      throw new ClaimError(
+        'claim-changed',
+        [`${taken.tracking_number} was claimed meanwhile, as ${taken.id}`],
+        {
+          hint: 'nothing was opened: list again what can be claimed',
+        },
+      );
     const opened = claimable.map(({ hindrance: _, ...line }, index) => ({
       id: `D-${claims.nextNumber + index}`,
       ...line,
@@ -155,23 +159,23 @@ export interface ClaimChangeRequest {
   readonly by: string;
 }
 
-/** All of them or none. @throws ClaimChangedError, ClaimRefusedError as `Disputes.change` */
+/** All of them or none. @throws ClaimError as `Disputes.change` */
 async function changeClaims(
   dataDir: string,
   { claims: named, state, note, by }: ClaimChangeRequest,
   at: string,
 ): Promise<readonly Claim[]> {
-  if (named.length === 0) throw new ClaimRefusedError('No claim is named');
+  if (named.length === 0) throw refused('No claim is named');
   const { all } = await appendChange(dataDir, (before) => {
     const claims = named.map(({ id, version }) => {
       const claim = before.all.get(id);
-      if (claim === undefined) throw new ClaimRefusedError(`There is no claim ${id}`);
+      if (claim === undefined) throw refused(`There is no claim ${id}`);
       if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
       if (state !== null) checkNext(claim, state);
       if (state !== null && isAlive({ state })) refuseSecondClaim(claim, before);
       return { id, version: claim.version + 1 };
     });
-    if (state === null && note.trim() === '') throw new ClaimRefusedError('The note is empty');
+    if (state === null && note.trim() === '') throw refused('The note is empty');
     return { kind: 'changed', at, by, note: checkNote(note), state, claims };
   });
   return named.map(({ id }) => all.get(id) as Claim);
@@ -183,20 +187,20 @@ function refuseSecondClaim(claim: Claim, { all }: Claims): void {
     (each) => each.id !== claim.id && isAlive(each) && lineKey(each) === lineKey(claim),
   );
   if (other === undefined) return;
-  throw new ClaimRefusedError(`The line of ${claim.id} is claimed already, as ${other.id}`);
+  throw refused(`The line of ${claim.id} is claimed already, as ${other.id}`);
 }
 
-function refuseVoided({ id, voidedAt }: ClaimWithStatus, state: ClaimState): never {
-  throw new ClaimRefusedError(
-    `Claim ${id} cannot become ${state}: its invoice was voided on ${voidedAt?.slice(0, 10)}`,
-    { hint: 'close it; nothing is claimed of it any more' },
+function refuseVoided({ id, voided_at }: ClaimWithStatus, state: ClaimState): never {
+  throw refused(
+    `Claim ${id} cannot become ${state}: its invoice was voided on ${voided_at?.slice(0, 10)}`,
+    'close it; nothing is claimed any more',
   );
 }
 
-function changedMeanwhile({ id, version, state, history }: Claim): ClaimChangedError {
+function changedMeanwhile({ id, version, state, history }: Claim): ClaimError {
   const last = history.at(-1);
-  return new ClaimChangedError(
-    `Claim ${id} has changed: ${last?.by} made it version ${version} (${state}) at ${last?.at}`,
-    { hint: 'nothing was changed now: look at it again, then decide' },
-  );
+  const message = `Claim ${id} has changed: ${last?.by} made it version ${version} (${state}) at ${last?.at}`;
+  return new ClaimError('claim-changed', [message], {
+    hint: 'nothing was changed now: read it again, then decide',
+  });
 }

@@ -1,5 +1,6 @@
 /** Finds the lines behind rows of audit reports that can be claimed, with the amount they should have cost. */
 
+import type { z } from 'zod';
 import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
@@ -7,7 +8,7 @@ import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { type ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
+import { ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
 import type { Published } from './published.ts';
@@ -25,8 +26,9 @@ export interface FindRequest extends SessionRequest {
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
-/** A line that can be claimed; `creditedBefore` is looked up when it is. */
-export type FoundLine = Omit<ClaimedLine, 'creditedBefore'>;
+/** A line that can be claimed; `credited_before` is read when it is. */
+const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly();
+export type FoundLine = z.output<typeof FoundLine>;
 
 export interface Found {
   /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
@@ -40,10 +42,10 @@ export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
   const notes = new Set<string>();
-  const ask: Ask = async (question, parameters) => {
+  const run: Run = async (question, parameters) => {
     const { rows, head } = await session.run(question, parameters);
     requireMatches(head.matches);
-    // A statement of ours takes files of other findings too, and so would say that they are missing.
+    // A statement of `statements.sql` reads files of other findings too, and would report them as missing.
     if (typeof question === 'string') for (const note of head.notes) notes.add(note);
     else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
@@ -51,11 +53,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
   try {
     const claimed =
       finding === NAMED
-        ? await ask(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
-        : await claimedOf(ask, { ...request, finding });
+        ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+        : await claimedOf(run, { ...request, finding });
     const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
     const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
-    const rows = await ask(questionNamed('lines'), { rows: JSON.stringify(places) });
+    const rows = await run(questionNamed('lines'), { rows: JSON.stringify(places) });
     const lines = rows
       .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
       .filter(({ amount }) => amount > 0n)
@@ -68,11 +70,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
 }
 
 /** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
-type Ask = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
+type Run = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
 async function claimedOf(
-  ask: Ask,
+  run: Run,
   {
     finding,
     parameters = {},
@@ -85,7 +87,7 @@ async function claimedOf(
   const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
   const ofReport = findReport(finding).parameters.map(({ name }) => name);
   const rows = (
-    await ask(
+    await run(
       finding,
       only(parameters, (name) => ofReport.includes(name) || !ofQuestion.includes(name)),
     )
@@ -96,11 +98,11 @@ async function claimedOf(
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
-  const asksNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
-  return ask(question, {
+  const takesNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
+  return run(question, {
     ...only(parameters, (name) => ofQuestion.includes(name)),
     rows: JSON.stringify(chosen),
-    ...(asksNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
+    ...(takesNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
   });
 }
 
@@ -131,29 +133,16 @@ function foundLine(
   { request, amount }: { readonly request: FindRequest; readonly amount: bigint },
 ): FoundLine {
   const { finding } = request;
-  const textOf = (name: string): string | null =>
-    row[name] === null || row[name] === undefined ? null : String(row[name]);
   const billed = toTenThousandths(String(row.billing_cost));
   const usual = finding === NAMED ? 'Should not have been charged' : FINDINGS[finding].reason;
-  return {
-    finding,
-    partnerId: textOf('partner_id'),
-    invoiceLevel: String(row.invoice_level),
-    invoiceId: String(row.invoice_id),
-    invoiceNumber: textOf('invoice_number'),
-    rowNumber: Number(row.row_number),
-    tenant: textOf('tenant'),
-    carrier: String(row.carrier),
-    trackingNumber: String(row.tracking_number),
-    currencyCode: String(row.currency_code),
-    shipDate: textOf('ship_date'),
-    carrierInvoiceDate: textOf('carrier_invoice_date'),
-    invoiceDate: textOf('invoice_date'),
+  return FoundLine.parse({
+    ...row,
+    ...{ finding, partner_id: row.partner_id ?? null },
     billed: fromTenThousandths(billed),
     expected: fromTenThousandths(billed - amount),
     claimed: fromTenThousandths(amount),
     reason: request.reason ?? usual,
-  };
+  });
 }
 
 interface Valued {
@@ -178,8 +167,8 @@ export function rowKey(report: string, row: ReportRow): string | null {
 
 /** A line that was found, and whether it can be claimed now. */
 export interface Claimable extends FoundLine {
-  readonly creditedBefore: string;
-  /** Why not, in words; null: it can. */
+  readonly credited_before: string;
+  /** The reason why not; null: it can. */
   readonly hindrance: string | null;
 }
 
@@ -206,14 +195,14 @@ export function claimableOf(
   }
 
   return lines.map((line) => {
-    const creditedBefore = published.creditedOf(line);
+    const credited_before = published.creditedOf(line);
     const ofLine = byLine.get(lineKey(line)) ?? [];
     const other = ofLine.find(isAlive);
     if (other !== undefined)
-      return { ...line, creditedBefore, hindrance: `it is claimed already, as ${other.id}` };
+      return { ...line, credited_before, hindrance: `it is claimed already, as ${other.id}` };
     const claimed = claimedOf(line, ofLine);
     return {
-      ...{ ...line, claimed, creditedBefore },
+      ...{ ...line, claimed, credited_before },
       hindrance: claimed === NOTHING ? 'it was credited already' : null,
     };
   });

@@ -2,7 +2,6 @@
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import type { ReportRow } from '../../reports/cells.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
 import { readColumns, readRows } from '../../reports/report-result.ts';
 import { NOTHING, type NumberOf, numberKey } from './claim.ts';
@@ -13,10 +12,10 @@ const STATEMENTS = new URL('./statements.sql', import.meta.url);
 export interface Credit {
   /** Decimal text, positive. */
   readonly amount: string;
-  readonly invoiceId: string;
-  readonly invoiceNumber: string | null;
-  readonly rowNumber: number;
-  readonly invoiceDate: string | null;
+  readonly invoice_id: string;
+  readonly invoice_number: string | null;
+  readonly row_number: number;
+  readonly invoice_date: string | null;
 }
 
 /** Published data about tracking numbers and invoices. */
@@ -37,11 +36,18 @@ export const NOTHING_PUBLISHED: Published = {
 };
 
 interface PublishedInvoice {
-  readonly state: string;
-  readonly voidedAt: string | null;
+  readonly voided_at: string | null;
   /** Costs of its lines by number. */
   readonly costs: ReadonlyMap<string, readonly string[]>;
 }
+
+/** Rows of the statements `amounts` and `billed`. */
+type AmountRow = NumberOf & Credit & { readonly is_credit: boolean };
+type BilledRow = NumberOf & {
+  readonly invoice_id: string;
+  readonly voided_at: string | null;
+  readonly billing_cost: string;
+};
 
 /**
  * @param lines claimed or to be claimed
@@ -49,29 +55,25 @@ interface PublishedInvoice {
  */
 export async function readPublished(
   databasePath: string,
-  lines: readonly (NumberOf & { readonly invoiceId: string })[],
+  lines: readonly (NumberOf & { readonly invoice_id: string })[],
 ): Promise<Published> {
-  const numbers = JSON.stringify([...new Set(lines.map(({ trackingNumber }) => trackingNumber))]);
-  const invoices = JSON.stringify([...new Set(lines.map(({ invoiceId }) => invoiceId))]);
+  const numbers = JSON.stringify([...new Set(lines.map(({ tracking_number }) => tracking_number))]);
+  const invoices = JSON.stringify([...new Set(lines.map(({ invoice_id }) => invoice_id))]);
   const file = await openPublishedFile(databasePath);
   try {
-    const amounts = new Map(
-      Map.groupBy(await ask(file, 'amounts', { numbers }), (row) => numberKey(numberIn(row)))
-        .entries()
-        .map(([key, rows]) => [
-          key,
-          {
-            credits: rows.filter(({ is_credit }) => is_credit === true).map(creditIn),
-            charges: rows.filter(({ is_credit }) => is_credit === false).length,
-          },
-        ]),
-    );
-    const found = invoicesIn(await ask(file, 'billed', { invoices, numbers }));
-    const creditsOf = (line: NumberOf): readonly Credit[] => amounts.get(numberKey(line))?.credits ?? [];
+    const amounts = Map.groupBy(await rowsOf<AmountRow>(file, 'amounts', { numbers }), numberKey);
+    const found = invoicesIn(await rowsOf<BilledRow>(file, 'billed', { invoices, numbers }));
+    const ofNumber = (line: NumberOf): readonly AmountRow[] => amounts.get(numberKey(line)) ?? [];
+    const creditsOf = (line: NumberOf): readonly Credit[] =>
+      ofNumber(line)
+        .filter(({ is_credit }) => is_credit)
+        .map(({ amount, invoice_id, invoice_number, row_number, invoice_date }) => ({
+          ...{ amount, invoice_id, invoice_number, row_number, invoice_date },
+        }));
     return {
       creditsOf,
       creditedOf: (line) => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
-      chargesOf: (line) => amounts.get(numberKey(line))?.charges ?? 0,
+      chargesOf: (line) => ofNumber(line).filter(({ is_credit }) => !is_credit).length,
       invoiceOf: (invoiceId) => found.get(invoiceId) ?? null,
     };
   } finally {
@@ -79,51 +81,24 @@ export async function readPublished(
   }
 }
 
-function invoicesIn(rows: readonly ReportRow[]): ReadonlyMap<string, PublishedInvoice> {
+function invoicesIn(rows: readonly BilledRow[]): ReadonlyMap<string, PublishedInvoice> {
+  const invoices = Map.groupBy(rows, ({ invoice_id }) => invoice_id).entries();
   return new Map(
-    Map.groupBy(rows, ({ invoice_id }) => String(invoice_id))
-      .entries()
-      .map(([id, lines]) => {
-        const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
-        const costs = Map.groupBy(billed, (row) => numberKey(numberIn(row)));
-        const voidedAt = lines[0]?.voided_at ?? null;
-        const invoice = {
-          state: String(lines[0]?.state),
-          voidedAt: voidedAt === null ? null : String(voidedAt),
-          costs: new Map(
-            costs.entries().map(([key, of]) => [key, of.map(({ billing_cost }) => String(billing_cost))]),
-          ),
-        };
-        return [id, invoice] as const;
-      }),
+    invoices.map(([id, lines]) => {
+      // An invoice without such lines is one row.
+      const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
+      const byNumber = Map.groupBy(billed, numberKey).entries();
+      const costs = byNumber.map(([key, of]) => [key, of.map(({ billing_cost }) => billing_cost)] as const);
+      return [id, { voided_at: lines[0]?.voided_at ?? null, costs: new Map(costs) }];
+    }),
   );
 }
 
-function numberIn(row: ReportRow): NumberOf {
-  return {
-    partnerId: row.partner_id === null || row.partner_id === undefined ? null : String(row.partner_id),
-    invoiceLevel: String(row.invoice_level),
-    carrier: String(row.carrier),
-    trackingNumber: String(row.tracking_number),
-    currencyCode: String(row.currency_code),
-  };
-}
-
-function creditIn(row: ReportRow): Credit {
-  return {
-    amount: String(row.amount),
-    invoiceId: String(row.invoice_id),
-    invoiceNumber: row.invoice_number === null ? null : String(row.invoice_number),
-    rowNumber: Number(row.row_number),
-    invoiceDate: row.invoice_date === null ? null : String(row.invoice_date),
-  };
-}
-
-async function ask(
+async function rowsOf<Row>(
   file: PublishedFile,
   name: 'amounts' | 'billed',
   values: Readonly<Record<string, string>>,
-): Promise<readonly ReportRow[]> {
+): Promise<readonly Row[]> {
   const reader = await file.query(statementIn(STATEMENTS, name), values);
-  return readRows(reader, readColumns(reader, { units: {}, details: [] }));
+  return readRows(reader, readColumns(reader, { units: {}, details: [] })) as unknown as readonly Row[];
 }

@@ -282,10 +282,9 @@ and tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]')))
 order by loaded_at, invoice_id, row_number
 
 -- name: billed
--- The state of invoices, with their lines that have one of the tracking numbers: $invoices and $numbers are JSON.
+-- Invoices, with their lines that have one of the tracking numbers: $invoices and $numbers are JSON.
 select
     i.invoice_id,
-    i.state,
     i.voided_at,
     i.partner_id,
     coalesce(i.invoice_level, 'unknown') as invoice_level,

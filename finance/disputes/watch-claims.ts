@@ -19,37 +19,37 @@ const EVERY_MS = 3_600_000;
 
 /** Days pass whether anything is published or not. */
 export function claimsCheck(options: ClaimWatchOptions): Check {
-  return { component: 'claims', everyMs: EVERY_MS, run: () => lookAtClaims(options) };
+  return { component: 'claims', everyMs: EVERY_MS, run: () => checkClaims(options) };
 }
 
-/** One look; an alert that nothing is left of is resolved. */
-export async function lookAtClaims(options: ClaimWatchOptions): Promise<void> {
+/** Resolves an alert when no claim is left for it. */
+export async function checkClaims(options: ClaimWatchOptions): Promise<void> {
   const { alerts, dataDir, log, now = () => new Date() } = options;
   try {
     const { claims } = await openDisputes(options).list();
     const windows = await readClaimWindows(dataDir);
-    tell(alerts, {
+    report(alerts, {
       ...{
         key: 'claims-to-send',
         title: 'Claims must be sent before the claim window of the carrier closes',
       },
       claims: claims.filter((claim) => isDue(claim, windows)),
-      when: ({ deadline }) => `by ${deadline?.closesOn}`,
+      when: ({ closes_on }) => `by ${closes_on}`,
     });
-    tell(alerts, {
+    report(alerts, {
       ...{ key: 'claims-unanswered', title: 'Sent claims are not credited yet' },
       claims: claims.filter((claim) => isUnanswered(claim, windows, now())),
       when: (claim) => `since ${lastChanged(claim).slice(0, 10)}`,
     });
   } catch (error) {
-    log.error({ err: error }, 'the claims could not be looked at');
+    log.error({ err: error }, 'the claims could not be checked');
     const detail = error instanceof BillsyncError ? sentenceOf(error) : messageOf(error);
     alerts.raise({ key: 'claims-to-send', title: 'Claims cannot be checked', detail });
   }
 }
 
-function isDue({ state, outstanding, deadline }: ClaimWithStatus, { warn_days }: ClaimWindows): boolean {
-  return state === 'open' && outstanding !== NOTHING && deadline !== null && deadline.daysLeft <= warn_days;
+function isDue({ state, outstanding, days_left }: ClaimWithStatus, { warn_days }: ClaimWindows): boolean {
+  return state === 'open' && outstanding !== NOTHING && days_left !== null && days_left <= warn_days;
 }
 
 function isUnanswered(claim: ClaimWithStatus, { answer_days }: ClaimWindows, now: Date): boolean {
@@ -74,7 +74,7 @@ interface Waiting {
 }
 
 /** Names those that wait longest. */
-function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
+function report(alerts: Alerts, { key, title, claims, when }: Waiting): void {
   if (claims.length === 0) {
     alerts.resolve(key);
     return;
@@ -85,8 +85,8 @@ function tell(alerts: Alerts, { key, title, claims, when }: Waiting): void {
     .sort((one, other) => (one.day < other.day ? -1 : Number(one.day > other.day)))
     .slice(0, MAX_NAMED)
     .map(
-      ({ id, carrier, claimed, currencyCode, day }) =>
-        `${id} (${carrier}, ${claimed} ${currencyCode}) ${day}`,
+      ({ id, carrier, claimed, currency_code, day }) =>
+        `${id} (${carrier}, ${claimed} ${currency_code}) ${day}`,
     );
   const rest = claims.length > MAX_NAMED ? `, and ${claims.length - MAX_NAMED} more` : '';
   alerts.raise({ key, title, detail: `${named.join(', ')}${rest}` });

@@ -1,27 +1,26 @@
-/** How long each carrier takes claims: a file that people write, checked whole before any of it is believed. */
+/** How long each carrier accepts claims: a file that people write, validated as a whole before it is used. */
 
 import { z } from 'zod';
 import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
-import type { ClaimedLine } from './claim.ts';
+import { ClaimError, type ClaimedLine } from './claim.ts';
 
 const FROM = ['carrier-invoice-date', 'invoice-date', 'ship-date'] as const;
 
-const days = (least: number) =>
+const days = (min: 0 | 1) =>
   z
     .string()
-    .regex(least === 0 ? /^(0|[1-9]\d{0,3})$/ : /^[1-9]\d{0,3}$/, `a number of days, ${least} to 9999`)
+    .regex(min === 0 ? /^(0|[1-9]\d{0,3})$/ : /^[1-9]\d{0,3}$/, `a number of days, ${min} to 9999`)
     .transform(Number);
 
 const Windows = z.strictObject({
-  /** So long before the window of an open claim ends there is an alert. */
+  /** An open claim is an alert this long before its window ends. */
   warn_days: days(0).default(14),
-  /** So long a claim that was sent may go without a credit before there is an alert. */
+  /** A sent claim without a credit is an alert after this long. */
   answer_days: days(1).default(30),
   windows: z.array(
     z.strictObject({
-      /** In any case; `*` for all that are not named. */
+      /** In upper or lower case; `*` for all that are not named. */
       carrier: z.string().transform((name) => name.toLowerCase()),
       days: days(1),
       from: z.enum(FROM).default('carrier-invoice-date'),
@@ -32,13 +31,7 @@ const Windows = z.strictObject({
 export type ClaimWindows = z.output<typeof Windows>;
 export type ClaimWindow = ClaimWindows['windows'][number];
 
-/** The file is invalid. */
-export class ClaimWindowsError extends BillsyncError {
-  readonly code = 'claim-windows-invalid';
-  override readonly exitCode = EXIT.usage;
-}
-
-/** @returns no window when there is no such file @throws ClaimWindowsError naming the line and what to write instead */
+/** @returns no window when there is no such file @throws ClaimError naming the line and what to write instead */
 export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.claimWindows);
@@ -46,13 +39,12 @@ export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
   return parseClaimWindows({ path: store.place(USER_FILES.claimWindows), text: String(text) });
 }
 
-/** @throws ClaimWindowsError naming the line and what to write instead */
+/** @throws ClaimError naming the line and what to write instead */
 export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
-  const hint = 'docs/how-to/disputes.md shows what it may say';
   const { value, refuse } = await readCheckedYaml(
     file,
     Windows,
-    (problem) => new ClaimWindowsError(problem, { hint }),
+    (problem) => new ClaimError('claim-windows-invalid', [problem]),
   );
   for (const [index, { carrier }] of value.windows.entries())
     if (value.windows.findIndex((other) => other.carrier === carrier) < index)
@@ -61,27 +53,30 @@ export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
 }
 
 export interface Deadline {
-  /** The last day on which the carrier takes the claim, `YYYY-MM-DD`. */
-  readonly closesOn: string;
+  /** The last day on which the carrier accepts the claim, `YYYY-MM-DD`; null: no window is known for the carrier. */
+  readonly closes_on: string | null;
   /** 0 on that day, below zero after it. */
-  readonly daysLeft: number;
+  readonly days_left: number | null;
 }
 
-/** null: no window is known for the carrier. Days are in UTC. */
+/** Days are in UTC. */
 export function deadlineOf(
-  line: Pick<ClaimedLine, 'carrier' | 'carrierInvoiceDate' | 'invoiceDate' | 'shipDate'>,
+  line: Pick<ClaimedLine, 'carrier' | 'carrier_invoice_date' | 'invoice_date' | 'ship_date'>,
   windows: readonly ClaimWindow[],
   now: Date,
-): Deadline | null {
+): Deadline {
   const named = windows.find(({ carrier }) => carrier === line.carrier.toLowerCase());
   const window = named ?? windows.find(({ carrier }) => carrier === '*');
-  if (window === undefined) return null;
-  const dates = { 'carrier-invoice-date': line.carrierInvoiceDate, 'ship-date': line.shipDate };
-  const begins = (window.from === 'invoice-date' ? null : dates[window.from]) ?? line.invoiceDate;
-  if (begins === null) return null;
+  const dates = {
+    'carrier-invoice-date': line.carrier_invoice_date,
+    'invoice-date': line.invoice_date,
+    'ship-date': line.ship_date,
+  };
+  const begins = window === undefined ? null : (dates[window.from] ?? line.invoice_date);
+  if (window === undefined || begins === null) return { closes_on: null, days_left: null };
   const closes = Date.parse(`${begins}T00:00:00Z`) + window.days * DAY_MS;
   const today = Date.parse(`${now.toISOString().slice(0, 10)}T00:00:00Z`);
-  return { closesOn: new Date(closes).toISOString().slice(0, 10), daysLeft: (closes - today) / DAY_MS };
+  return { closes_on: new Date(closes).toISOString().slice(0, 10), days_left: (closes - today) / DAY_MS };
 }
 
 const DAY_MS = 86_400_000;

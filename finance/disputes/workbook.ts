@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { ReportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
-import { ClaimRefusedError, NOTHING } from './claim.ts';
+import { NOTHING, refused } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
@@ -19,7 +19,7 @@ export interface ClaimFile {
 
 /**
  * @param claims of one carrier and one partner
- * @throws ClaimRefusedError they are of several, or none is left
+ * @throws ClaimError they are of several, or none is left
  */
 export async function claimFile(
   claims: readonly ClaimWithStatus[],
@@ -28,22 +28,27 @@ export async function claimFile(
 ): Promise<ClaimFile> {
   const pending = claims.filter(({ outstanding }) => outstanding !== NOTHING);
   const [first] = pending;
-  if (first === undefined) throw new ClaimRefusedError('None of these claims asks for anything');
+  if (first === undefined) throw refused('Nothing is claimed by these claims');
   refuseSeveral(
     'carriers',
     pending.map(({ carrier }) => carrier.toLowerCase()),
   );
   refuseSeveral(
     'partners',
-    pending.map(({ partnerId }) => partnerId ?? 'unknown'),
+    pending.map(({ partner_id }) => partner_id ?? 'unknown'),
   );
-  const sheet = { columns: COLUMNS, rows: pending.map(rowOf) };
+  const sheet = {
+    columns: COLUMNS,
+    rows: pending.map(({ history: _history, credits: _credits, concerns: _concerns, ...claim }) => ({
+      ...{ ...claim, our_reference: claim.id, amount: claim.outstanding },
+    })),
+  };
   const counts = { claims: pending.length, leftOut: claims.length - pending.length };
   if (format === 'csv') return { ...counts, body: renderCsv(sheet) };
   const { renderWorkbook } = await import('../../reports/render/xlsx-file.ts');
   const about = [
     ['Claims', `${pending.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
-    ...totalsOf(pending).map(({ claimed, currencyCode }) => ['Claimed', `${claimed} ${currencyCode}`]),
+    ...totalsOf(pending).map(({ claimed, currency_code }) => ['Claimed', `${claimed} ${currency_code}`]),
     ['One row per', 'billed line'],
     ['Billed', 'what the invoice named charges for the line'],
     ['Expected', 'what the line should have cost'],
@@ -64,24 +69,10 @@ export async function claimFile(
 function refuseSeveral(what: string, names: readonly string[]): void {
   const several = [...new Set(names)].sort();
   if (several.length <= 1) return;
-  throw new ClaimRefusedError(`These are claims of several ${what}: ${several.join(', ')}`, {
-    hint: 'one file goes to one carrier: choose with --carrier, or name the claims',
-  });
-}
-
-function rowOf(claim: ClaimWithStatus) {
-  return {
-    our_reference: claim.id,
-    carrier: claim.carrier,
-    tracking_number: claim.trackingNumber,
-    invoice_number: claim.invoiceNumber,
-    ship_date: claim.shipDate,
-    billed: claim.billed,
-    expected: claim.expected,
-    amount: claim.outstanding,
-    currency_code: claim.currencyCode,
-    reason: claim.reason,
-  };
+  throw refused(
+    `These are claims of several ${what}: ${several.join(', ')}`,
+    'one file is for one carrier: choose with --carrier, or name the claims',
+  );
 }
 
 const text = { type: 'text', scale: 0, unit: null, align: 'left', isDetail: false } as const;

@@ -8,7 +8,7 @@ import { createSharedViews, prepareSession } from '../../reports/prepare-session
 import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { readColumns, readRows } from '../../reports/report-result.ts';
-import { NoSuchTenantError, type StatementTenant } from './statement.ts';
+import { StatementError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
   /** `reports.duckdb`. */
@@ -28,7 +28,7 @@ export interface BilledSession {
   /** The date that `days` mean. */
   readonly by: DateBasis;
   /** Rows of the statement in `statements.sql`, in its columns; decimals are exact text. */
-  ask(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
+  read(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
   /** At most `limit` lines of one tenant. */
   shipments(
@@ -40,7 +40,7 @@ export interface BilledSession {
 }
 
 /**
- * @throws ReportError; NoSuchTenantError with the nearest names
+ * @throws ReportError; StatementError with the nearest names
  */
 export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;
@@ -54,7 +54,7 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
     const prepared = await within(async () => {
       const session = await prepareSession(file, filters, undefined);
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
-      if (unmatched.length > 0) throw new NoSuchTenantError(matchNotes(unmatched).join(' '));
+      if (unmatched.length > 0) throw new StatementError('no-such-tenant', [matchNotes(unmatched).join(' ')]);
       const lines = textOf('lines');
       await createSharedViews(file, lines);
       await file.query(lines);
@@ -64,7 +64,7 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
       publication: prepared.publication,
       publishedAt: prepared.asOf,
       by: filters.by,
-      ask: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
+      read: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
       tenants: () => within(async () => (await rowsOf(file, 'tenants')).rows),
       shipments: ({ tenant, tenant_id, partner_id }, days, limit) =>
         within(() => rowsOf(file, 'shipments', { ...days, tenant, tenant_id, partner_id, limit })),

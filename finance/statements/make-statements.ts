@@ -1,5 +1,6 @@
 /** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
 
+import { messageOf } from '../../lib/system-errors.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { type Period, parsePeriod, shiftDay } from '../../reports/period.ts';
@@ -13,9 +14,9 @@ import {
   namedLines,
   type ShipmentLines,
   type Statement,
-  StatementRefusedError,
-  StatementsFailedError,
+  StatementError,
   type StatementTenant,
+  statementRefused,
   tenantOf,
 } from './statement.ts';
 
@@ -54,15 +55,16 @@ export interface MadeStatement {
 /**
  * The month that a text means, `YYYY-MM`.
  *
- * @throws StatementRefusedError the text is a period, but not one month; ReportError it is not a period
+ * @throws StatementError the text is a period, but not one month; ReportError it is not a period
  */
 export function statementMonth(text = 'last-month', now = new Date()): string {
   const { from, to } = parsePeriod(text, now);
   const month = from.slice(0, 7);
   if (from.endsWith('-01') && to.startsWith(month) && shiftDay(to, 1).endsWith('-01')) return month;
-  throw new StatementRefusedError(`A statement covers one month, and "${text}" does not.`, {
-    hint: 'write it as 2026-10 or last-month',
-  });
+  throw statementRefused(
+    `A statement covers one month, and "${text}" does not.`,
+    'write it as 2026-10 or last-month',
+  );
 }
 
 /** They are held in memory. */
@@ -71,8 +73,8 @@ export const MAX_LINES = 250_000;
 /**
  * @param deliver receives one statement at a time; one that is sent was stored durably before
  * @returns how many there were
- * @throws StatementsFailedError some failed; the others were delivered
- * @throws NoSuchTenantError, StatementRefusedError, SentStatementError, and what reports throw
+ * @throws StatementError statements-failed: some failed; the others were delivered
+ * @throws StatementError, and what reports throw
  */
 export async function makeStatements(
   sources: StatementSources,
@@ -84,7 +86,7 @@ export async function makeStatements(
   try {
     const sent = await openSentStatements(sources.dataDir);
     const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
-    const cells = await session.ask('billed', days);
+    const cells = await session.read('billed', days);
     const tenants = new Map<string, StatementTenant>();
     for (const row of [...(await session.tenants()), ...cells])
       tenants.set(keyOf(tenantOf(row)), tenantOf(row));
@@ -104,7 +106,12 @@ export async function makeStatements(
         failed.push({ tenant: tenant.tenant, error });
       }
     }
-    if (failed.length > 0) throw new StatementsFailedError(count, failed);
+    if (failed.length > 0) {
+      const named = failed.map(({ tenant, error }) => `${tenant} (${messageOf(error).split('\n', 1)[0]})`);
+      throw new StatementError('statements-failed', [named.join(', '), count, count + failed.length], {
+        cause: failed[0]?.error,
+      });
+    }
     // Recorded last: after a crash the same command finds what was sent already.
     if (isAll && request.isFinal) await sent.recordAllTenants(request.period);
     return count;
@@ -113,7 +120,7 @@ export async function makeStatements(
   }
 }
 
-function ambiguous(given: readonly string[], tenants: readonly StatementTenant[]): StatementRefusedError {
+function ambiguous(given: readonly string[], tenants: readonly StatementTenant[]): StatementError {
   const names = tenants.map(({ tenant, tenant_id: id, partner_id: partner }) =>
     [
       tenant,
@@ -121,9 +128,9 @@ function ambiguous(given: readonly string[], tenants: readonly StatementTenant[]
       partner === null ? '' : ` of ${partner}`,
     ].join(''),
   );
-  return new StatementRefusedError(
+  return statementRefused(
     `"${given.join('", "')}" is ${tenants.length} tenants: ${names.join(', ')}`,
-    { hint: 'name one by its id, or its partner' },
+    'name one by its id, or its partner',
   );
 }
 
@@ -170,9 +177,9 @@ async function makeOne(
 function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }: StatementTenant): void {
   const other = before.find((statement) => statement.by !== by);
   if (other === undefined) return;
-  throw new StatementRefusedError(
+  throw statementRefused(
     `The statements sent to ${tenant} are by ${other.by.replace('-', ' ')} since ${before[0]?.period}, so that one by ${by.replace('-', ' ')} would bill lines twice or not at all`,
-    { hint: `take --by ${other.by}` },
+    `use --by ${other.by}`,
   );
 }
 
@@ -197,9 +204,10 @@ async function compose(
 async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {
   const lines = await session.shipments(tenant, days, MAX_LINES + 1);
   if (lines.rows.length <= MAX_LINES) return lines;
-  throw new StatementRefusedError(`${tenant.tenant} has more than ${MAX_LINES} lines in that month`, {
-    hint: 'add --no-shipments, and take the lines from `billsync export`',
-  });
+  throw statementRefused(
+    `${tenant.tenant} has more than ${MAX_LINES} lines in that month`,
+    'add --no-shipments, and take the lines from `billsync export`',
+  );
 }
 
 function isEmpty({ billed, corrections, left_out }: Statement): boolean {
@@ -212,8 +220,8 @@ function rowsBetween(session: BilledSession) {
   return async (days: Period) => {
     const key = `${days.from} ${days.to}`;
     const found = known.get(key) ?? {
-      invoices: await session.ask('invoices', days),
-      notCounted: await session.ask('not-counted', days),
+      invoices: await session.read('invoices', days),
+      notCounted: await session.read('not-counted', days),
     };
     known.set(key, found);
     return found;

@@ -47,11 +47,11 @@ function fontFile(subset: string, weight: number): Buffer {
 export function runsOf(text: string, weight: Weight): readonly Run[] {
   const runs: { font: string; text: string }[] = [];
   for (const letter of text) {
-    const { subset, shown } = drawnAs(letter, weight);
+    const { subset, drawn } = drawnAs(letter, weight);
     const font = `${subset}-${weight}`;
     const last = runs.at(-1);
-    if (last?.font === font) last.text += shown;
-    else runs.push({ font, text: shown });
+    if (last?.font === font) last.text += drawn;
+    else runs.push({ font, text: drawn });
   }
   return runs;
 }
@@ -65,28 +65,28 @@ export function unknownLetters(texts: readonly string[]): readonly string[] {
 
 interface DrawnAs {
   readonly subset: string;
-  readonly shown: string;
+  readonly drawn: string;
   readonly isUnknown: boolean;
 }
 
-const drawn = { plain: new Map<string, DrawnAs>(), bold: new Map<string, DrawnAs>() };
+const drawings = { plain: new Map<string, DrawnAs>(), bold: new Map<string, DrawnAs>() };
 
 function drawnAs(letter: string, weight: Weight): DrawnAs {
-  const known = drawn[weight].get(letter);
+  const known = drawings[weight].get(letter);
   if (known !== undefined) return known;
   const found = findLetter(letter, weight);
-  drawn[weight].set(letter, found);
+  drawings[weight].set(letter, found);
   return found;
 }
 
 function findLetter(letter: string, weight: Weight): DrawnAs {
   const subset = fontsOf(weight).find(([, font]) => draws(font, letter))?.[0];
-  if (subset !== undefined) return { subset, shown: letter, isUnknown: false };
+  if (subset !== undefined) return { subset, drawn: letter, isUnknown: false };
   const [plain = ''] = SUBSETS;
   // A space of another width or without a break looks as a space does.
   return /\p{Zs}/u.test(letter)
-    ? { subset: plain, shown: ' ', isUnknown: false }
-    : { subset: plain, shown: UNKNOWN, isUnknown: true };
+    ? { subset: plain, drawn: ' ', isUnknown: false }
+    : { subset: plain, drawn: UNKNOWN, isUnknown: true };
 }
 
 /** A font may list a letter whose glyph cannot be read: the no-break space of these has its data beyond the end of the table. */

@@ -12,23 +12,23 @@ import { headOf, tablesOf } from './statement-tables.ts';
 export async function statementPdf(statement: Statement, size: PaperSize): Promise<Uint8Array> {
   const { tenant, period, sent_at, published_at } = statement;
   const title = `${sent_at === null ? 'Draft statement' : 'Statement'} of ${period}`;
-  const paper = openPaper(size, { title: `${title}, ${tenant}`, at: new Date(sent_at ?? published_at) });
+  const paper = new Paper(size, { title: `${title}, ${tenant}`, at: new Date(sent_at ?? published_at) });
   const head = headOf(statement);
   const tables = tablesOf(statement);
   paper.heading(title, 16);
   paper.labelled(head);
   for (const { title: of, about, columns, rows } of tables) {
     paper.heading(of, 11);
-    if (about !== '') paper.words(about);
+    if (about !== '') paper.text(about);
     if (rows.length > 0) paper.table(columns, rows);
   }
-  paper.heading('What this statement cannot say', 11);
-  const shown = [...head.flat(), ...tables.flatMap(({ rows }) => rows.flatMap((row) => Object.values(row)))];
-  const unknown = unknownLetters(shown.map((cell) => String(cell ?? '')));
+  paper.heading('Limits of this statement', 11);
+  const cells = [...head.flat(), ...tables.flatMap(({ rows }) => rows.flatMap((row) => Object.values(row)))];
+  const unknown = unknownLetters(cells.map((cell) => String(cell ?? '')));
   const letters = unknown.map((letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase()}`);
-  const said = `Letters that its fonts lack: they are written as ${UNKNOWN} here, and whole in the other formats (${letters.join(', ')}).`;
-  for (const sentence of [...statement.cannot_say, ...(unknown.length === 0 ? [] : [said])])
-    paper.words(`– ${sentence}`);
+  const missing = `Letters that its fonts lack: they are replaced by ${UNKNOWN} here, and complete in the other formats (${letters.join(', ')}).`;
+  for (const sentence of [...statement.limits, ...(unknown.length === 0 ? [] : [missing])])
+    paper.text(`– ${sentence}`);
   return paper.end(`${tenant} · ${period}${sent_at === null ? ' · draft' : ''}`);
 }
 
@@ -42,48 +42,35 @@ const BOLD: Style = { weight: 'bold', size: 8.5 };
 const SMALL: Style = { weight: 'plain', size: 7 };
 const LINE = PLAIN.size * LEADING;
 
-export interface Paper {
-  heading(text: string, size: number): void;
-  /** Wrapped at the edge of the paper. */
-  words(text: string): void;
-  labelled(pairs: readonly (readonly [string, string])[]): void;
-  table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void;
-  /** @param foot printed on each page with its number */
-  end(foot: string): Promise<Buffer>;
+interface Style {
+  readonly weight: Weight;
+  /** In points. */
+  readonly size: number;
 }
 
-/** @param about.at creation date in the file, so that a statement always has the same bytes */
-export function openPaper(size: PaperSize, about: { readonly title: string; readonly at: Date }): Paper {
-  const document = new PDFDocument({
-    size: size === 'a4' ? 'A4' : 'LETTER',
-    // pdfkit would begin a page of its own where text comes near an edge.
-    margin: 0,
-    bufferPages: true,
-    lang: 'en',
-    displayTitle: true,
-    info: { Title: about.title, Producer: 'billsync', Creator: 'billsync', CreationDate: about.at },
-  });
-  registerFonts(document);
-  return new PdfPaper(document);
-}
-
-type Document = InstanceType<typeof PDFDocument>;
-
-class PdfPaper implements Paper {
-  readonly #document: Document;
-  readonly #ink: Ink;
+export class Paper {
+  readonly #document: InstanceType<typeof PDFDocument>;
   readonly #written: Promise<Buffer>;
   readonly #width: number;
   readonly #bottom: number;
   /** Where the next line begins, in points from the upper edge. */
   #y = MARGIN;
 
-  constructor(document: Document) {
-    this.#document = document;
-    this.#ink = inkFor(document);
-    this.#written = buffer(document);
-    this.#width = document.page.width - 2 * MARGIN;
-    this.#bottom = document.page.height - MARGIN - FOOT;
+  /** @param about.at creation date in the file, so that a statement always has the same bytes */
+  constructor(size: PaperSize, about: { readonly title: string; readonly at: Date }) {
+    this.#document = new PDFDocument({
+      size: size === 'a4' ? 'A4' : 'LETTER',
+      // pdfkit would begin a page of its own where text comes near an edge.
+      margin: 0,
+      bufferPages: true,
+      lang: 'en',
+      displayTitle: true,
+      info: { Title: about.title, Producer: 'billsync', Creator: 'billsync', CreationDate: about.at },
+    });
+    registerFonts(this.#document);
+    this.#written = buffer(this.#document);
+    this.#width = this.#document.page.width - 2 * MARGIN;
+    this.#bottom = this.#document.page.height - MARGIN - FOOT;
   }
 
   heading(text: string, size: number): void {
@@ -91,28 +78,29 @@ class PdfPaper implements Paper {
     this.#y += size;
     // Keeps a heading on the page of its table.
     this.#makeRoom(size * LEADING + 4 * LINE);
-    for (const line of this.#ink.wrapped(text, this.#width, style)) {
-      this.#ink.put(line, MARGIN, this.#y, style);
+    for (const line of this.#wrapped(text, this.#width, style)) {
+      this.#put(line, MARGIN, this.#y, style);
       this.#y += size * LEADING;
     }
   }
 
-  words(text: string): void {
-    for (const line of this.#ink.wrapped(text, this.#width, PLAIN)) {
+  /** Wrapped at the edge of the paper. */
+  text(text: string): void {
+    for (const line of this.#wrapped(text, this.#width, PLAIN)) {
       this.#makeRoom(LINE);
-      this.#ink.put(line, MARGIN, this.#y, PLAIN);
+      this.#put(line, MARGIN, this.#y, PLAIN);
       this.#y += LINE;
     }
   }
 
   labelled(pairs: readonly (readonly [string, string])[]): void {
-    const label = Math.max(...pairs.map(([text]) => this.#ink.widthOf(text, BOLD))) + GAP;
+    const label = Math.max(...pairs.map(([text]) => this.#widthOf(text, BOLD))) + GAP;
     for (const [name, value] of pairs) {
-      const lines = this.#ink.wrapped(value, this.#width - label, PLAIN);
+      const lines = this.#wrapped(value, this.#width - label, PLAIN);
       this.#makeRoom(lines.length * LINE);
-      this.#ink.put(name, MARGIN, this.#y, BOLD);
+      this.#put(name, MARGIN, this.#y, BOLD);
       for (const line of lines) {
-        this.#ink.put(line, MARGIN + label, this.#y, PLAIN);
+        this.#put(line, MARGIN + label, this.#y, PLAIN);
         this.#y += LINE;
       }
     }
@@ -125,7 +113,7 @@ class PdfPaper implements Paper {
       columns.map((column) => cellOf(cellLabel(row[column.name] ?? null, column), column)),
     );
     const widths = widthsFor([header, ...body], this.#width - GAP * (columns.length - 1), (text) =>
-      this.#ink.widthOf(text, BOLD),
+      this.#widthOf(text, BOLD),
     );
     const head = this.#linesOf(header, widths, BOLD);
     const putHead = (): void => {
@@ -142,14 +130,15 @@ class PdfPaper implements Paper {
     this.#rule();
   }
 
+  /** @param foot printed on each page with its number */
   async end(foot: string): Promise<Buffer> {
     const { count } = this.#document.bufferedPageRange();
     for (let page = 0; page < count; page += 1) {
       this.#document.switchToPage(page);
       const number = `${page + 1} / ${count}`;
       const y = this.#document.page.height - MARGIN;
-      this.#ink.put(foot, MARGIN, y, SMALL);
-      this.#ink.put(number, MARGIN + this.#width - this.#ink.widthOf(number, SMALL), y, SMALL);
+      this.#put(foot, MARGIN, y, SMALL);
+      this.#put(number, MARGIN + this.#width - this.#widthOf(number, SMALL), y, SMALL);
     }
     this.#document.end();
     return this.#written;
@@ -167,7 +156,7 @@ class PdfPaper implements Paper {
   #linesOf(cells: readonly Cell[], widths: readonly number[], style: Style): TableRow {
     const wrapped = cells.map((cell, index) => {
       const width = widths[index] ?? 0;
-      return { ...cell, width, lines: this.#ink.wrapped(cell.text, width, style) };
+      return { ...cell, width, lines: this.#wrapped(cell.text, width, style) };
     });
     const height = Math.max(...wrapped.map(({ lines }) => lines.length)) * LINE + 4;
     return { cells: wrapped, height, style };
@@ -177,8 +166,8 @@ class PdfPaper implements Paper {
     let x = MARGIN;
     for (const { lines, width, isRight } of cells) {
       for (const [place, line] of lines.entries()) {
-        const indent = isRight ? width - this.#ink.widthOf(line, style) : 0;
-        this.#ink.put(line, x + indent, this.#y + 2 + place * LINE, style);
+        const indent = isRight ? width - this.#widthOf(line, style) : 0;
+        this.#put(line, x + indent, this.#y + 2 + place * LINE, style);
       }
       x += width + GAP;
     }
@@ -192,6 +181,46 @@ class PdfPaper implements Paper {
       .lineWidth(0.5)
       .strokeColor('#888888')
       .stroke();
+  }
+
+  #widthOf(text: string, { weight, size }: Style): number {
+    return runsOf(text, weight).reduce(
+      (sum, run) => sum + this.#document.font(run.font).fontSize(size).widthOfString(run.text),
+      0,
+    );
+  }
+
+  /** Prints one line, whose upper left corner this is. */
+  #put(text: string, x: number, y: number, { weight, size }: Style): void {
+    let left = x;
+    for (const run of runsOf(text, weight)) {
+      this.#document.font(run.font).fontSize(size).fillColor('#111111');
+      this.#document.text(run.text, left, y, { lineBreak: false });
+      left += this.#document.widthOfString(run.text);
+    }
+  }
+
+  /** Lines no wider than `max` points; a word that is wider is cut. */
+  #wrapped(text: string, max: number, style: Style): readonly string[] {
+    const isTooWide = (line: string): boolean => this.#widthOf(line.trimEnd(), style) > max;
+    const lines: string[] = [];
+    let line = '';
+    for (const word of text.split(/(?<=\s)/)) {
+      if (!isTooWide(`${line}${word}`)) {
+        line += word;
+        continue;
+      }
+      if (line !== '') lines.push(line.trimEnd());
+      line = '';
+      for (const letter of word) {
+        if (line !== '' && isTooWide(`${line}${letter}`)) {
+          lines.push(line);
+          line = '';
+        }
+        line += letter;
+      }
+    }
+    return [...lines, line.trimEnd()];
   }
 }
 
@@ -207,10 +236,10 @@ interface TableRow {
 }
 
 /**
- * Widths of columns: what each needs when all have room. Else the narrow ones have what they need, so that no amount is cut,
- * and the wide ones share what is left.
+ * Each column has the width that it needs when there is room for all. Otherwise the narrow ones have it, so that no amount is cut,
+ * and the wide ones share the rest.
  */
-export function widthsFor(
+function widthsFor(
   rows: readonly (readonly { readonly text: string }[])[],
   width: number,
   measure: (text: string) => number,
@@ -228,67 +257,12 @@ export function widthsFor(
   if (all <= width) return needed.map((each) => each + ((width - all) * each) / all);
   let left = width;
   let open = needed.length;
-  let most = width / Math.max(1, open);
+  let max = width / Math.max(1, open);
   for (const each of [...needed].sort((one, other) => one - other)) {
-    most = left / open;
-    if (each > most) break;
+    max = left / open;
+    if (each > max) break;
     left -= each;
     open -= 1;
   }
-  return needed.map((each) => Math.min(each, most));
-}
-
-export interface Style {
-  readonly weight: Weight;
-  /** In points. */
-  readonly size: number;
-}
-
-export interface Ink {
-  widthOf(text: string, style: Style): number;
-  /** On one line, whose upper left corner this is. */
-  put(text: string, x: number, y: number, style: Style): void;
-  /** Lines no wider than `most` points; a word that is wider is cut. */
-  wrapped(text: string, most: number, style: Style): readonly string[];
-}
-
-export function inkFor(document: InstanceType<typeof PDFDocument>): Ink {
-  const widthOf = (text: string, { weight, size }: Style): number =>
-    runsOf(text, weight).reduce(
-      (sum, run) => sum + document.font(run.font).fontSize(size).widthOfString(run.text),
-      0,
-    );
-
-  return {
-    widthOf,
-    put(text, x, y, { weight, size }) {
-      let left = x;
-      for (const run of runsOf(text, weight)) {
-        document.font(run.font).fontSize(size).fillColor('#111111');
-        document.text(run.text, left, y, { lineBreak: false });
-        left += document.widthOfString(run.text);
-      }
-    },
-    wrapped(text, most, style) {
-      const isTooWide = (line: string): boolean => widthOf(line.trimEnd(), style) > most;
-      const lines: string[] = [];
-      let line = '';
-      for (const word of text.split(/(?<=\s)/)) {
-        if (!isTooWide(`${line}${word}`)) {
-          line += word;
-          continue;
-        }
-        if (line !== '') lines.push(line.trimEnd());
-        line = '';
-        for (const letter of word) {
-          if (line !== '' && isTooWide(`${line}${letter}`)) {
-            lines.push(line);
-            line = '';
-          }
-          line += letter;
-        }
-      }
-      return [...lines, line.trimEnd()];
-    },
-  };
+  return needed.map((each) => Math.min(each, max));
 }

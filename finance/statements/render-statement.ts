@@ -93,9 +93,9 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
     })),
     ...leftOut.map(({ state, reason, stated_total, ...each }) => ({
       ...{ section: 'not counted', ...each, amount: stated_total },
-      detail: [state, reason].filter((word) => word !== null).join(', '),
+      detail: [state, reason].filter((part) => part !== null).join(', '),
     })),
-    ...statement.cannot_say.map((detail) => ({ section: 'cannot say', detail })),
+    ...statement.limits.map((detail) => ({ section: 'limit', detail })),
   ];
   const each = { tenant, tenant_id, partner_id, period, by, sent_at };
   return rows.map((row) => ({ ...each, ...row }));

@@ -19,18 +19,18 @@ export async function statementXlsx(
   const rows: Row[] = [
     [{ value: title, bold: true, size: 16 }],
     ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
-      ([label, value]): Row => [bold(label), words(value)],
+      ([label, value]): Row => [bold(label), plain(value)],
     ),
     ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
       [],
       [{ value: title, bold: true, size: 13 }],
-      ...(about === '' ? [] : [[words(about)]]),
+      ...(about === '' ? [] : [[plain(about)]]),
       ...(rows.length === 0 ? [] : [header(columns)]),
       ...rows.map((row) => rowOf(row, columns)),
     ]),
     [],
-    [{ value: 'What this statement cannot say', bold: true, size: 13 }],
-    ...statement.cannot_say.flatMap((sentence) => linesOf(sentence).map((line): Row => [words(line)])),
+    [{ value: 'Limits of this statement', bold: true, size: 13 }],
+    ...statement.limits.flatMap((sentence) => linesOf(sentence).map((line): Row => [plain(line)])),
   ];
   // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
   const widths = Array.from({ length: 9 }, (_, place) =>
@@ -72,6 +72,6 @@ function bold(value: string) {
   return { value, bold: true };
 }
 
-function words(value: string) {
+function plain(value: string) {
   return { value };
 }

@@ -12,16 +12,16 @@ import { createUserFile, USER_FILES, userStore } from '../../lib/user-store.ts';
 import { DATE_BASES } from '../../reports/report-filters.ts';
 import {
   keyOf,
-  SentStatementError,
   type ShipmentLines,
   type Statement,
+  StatementError,
   type StatementTenant,
 } from './statement.ts';
 
 export interface SentStatements {
-  /** Oldest first. @throws SentStatementError one of them cannot be read, or is missing */
+  /** Oldest first. @throws StatementError one of them cannot be read, or is missing */
   of(tenant: StatementTenant): Promise<readonly Statement[]>;
-  /** The lines that were kept with the statement of that number, from 1; null: none were. @throws SentStatementError */
+  /** The lines that were kept with the statement of that number, from 1; null: none were. @throws StatementError */
   shipmentsOf(tenant: StatementTenant, number: number): Promise<ShipmentLines | null>;
   /** @returns false when that number was taken meanwhile; nothing is kept then. Durable when true. */
   keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean>;
@@ -99,7 +99,7 @@ const names = {
   invoice_number: z.string().nullable(),
   currency_code: z.string(),
 };
-/** The fields that corrections need; the others are shown as they are stored. */
+/** The fields that corrections need; the others are not validated. */
 const Kept = z.looseObject({
   ...{ tenant: z.string(), tenant_id: z.string().nullable(), partner_id: z.string().nullable() },
   ...{ period: z.string().regex(/^\d{4}-\d\d$/), by: z.enum(DATE_BASES), sent_at: z.string() },
@@ -108,9 +108,6 @@ const Kept = z.looseObject({
   shipments: z.object({ lines: z.number(), sha256: z.string() }).nullable(),
 });
 
-function damaged(place: string, cause?: unknown): SentStatementError {
-  return new SentStatementError('A statement that was sent cannot be read, so nothing is corrected by it', {
-    ...{ subject: place, cause },
-    hint: 'restore it from a backup; without it nobody can say what the tenant was told',
-  });
+function damaged(place: string, cause?: unknown): StatementError {
+  return new StatementError('sent-statement-damaged', [], { subject: place, cause });
 }

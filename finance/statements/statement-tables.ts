@@ -39,7 +39,7 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
       ...{ columns: TOTAL, rows: totals },
     }),
     cells('Charges', 'charge'),
-    cells('Billed again', 'billed again', 'Lines of shipments that stood on an invoice that is void now.'),
+    cells('Billed again', 'billed again', 'Lines of shipments that were on an invoice that is void now.'),
     cells('Credits', 'credit'),
     table('Corrections of earlier statements', {
       about: 'What was stated about these invoices before, and what is billed now.',

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
+import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -87,7 +87,7 @@ export interface CurrencyTotal {
   readonly charges: string;
   readonly billed_again: string;
   readonly credits: string;
-  /** The three before it: what `report tenants` says of the month, by the same date. */
+  /** The three before it: the total of `report tenants` for the month, by the same date. */
   readonly billed: string;
   readonly corrections: string;
   readonly total: string;
@@ -108,11 +108,11 @@ export interface Statement extends StatementTenant {
   readonly corrections: readonly Correction[];
   readonly invoices: readonly InvoiceProof[];
   readonly left_out: readonly LeftOut[];
-  /** null: not asked for. */
+  /** null: not requested. */
   readonly mark_up: readonly MarkUp[] | null;
   /** The lines, in a CSV file beside it; null: without them. */
   readonly shipments: { readonly lines: number; readonly sha256: string } | null;
-  readonly cannot_say: readonly string[];
+  readonly limits: readonly string[];
 }
 
 /** The key of a tenant. */
@@ -152,31 +152,35 @@ export function tenantOf(row: ReportRow): StatementTenant {
   };
 }
 
+/** The named columns of a row. */
+function columnsOf<T>(row: ReportRow, names: readonly (keyof T & string)[]): T {
+  return Object.fromEntries(names.map((name) => [name, row[name] ?? null])) as T;
+}
+
 export function cellOf(row: ReportRow): BilledCell {
-  return {
-    kind: textOf(row.kind) as LineKind,
-    ...{ carrier: textOf(row.carrier), service_level: orNull(row.service_level), zone: orNull(row.zone) },
-    currency_code: textOf(row.currency_code),
-    ...{ lines: Number(row.lines), packages: Number(row.packages), amount: textOf(row.amount) },
-  };
+  return columnsOf(row, [
+    ...(['kind', 'carrier', 'service_level', 'zone', 'currency_code'] as const),
+    ...(['lines', 'packages', 'amount'] as const),
+  ]);
 }
 
 export function invoiceOf(row: ReportRow): InvoiceProof {
   return {
-    ...{ invoice_id: textOf(row.invoice_id), invoice_number: orNull(row.invoice_number) },
-    ...{ currency_code: textOf(row.currency_code), lines: Number(row.lines), amount: textOf(row.amount) },
+    ...columnsOf<Omit<InvoiceProof, 'proved_by'>>(row, [
+      ...(['invoice_id', 'invoice_number', 'currency_code', 'lines', 'amount'] as const),
+      ...(['file_sha256', 'loaded_at'] as const),
+    ]),
     proved_by: provedBy(row),
-    ...{ file_sha256: textOf(row.file_sha256), loaded_at: textOf(row.loaded_at) },
   };
 }
 
 export function leftOut(row: ReportRow): LeftOut {
   const voidedAt = orNull(row.voided_at);
+  const names = ['invoice_id', 'invoice_number', 'stated_total', 'currency_code'] as const;
   return {
-    ...{ invoice_id: textOf(row.invoice_id), invoice_number: orNull(row.invoice_number) },
+    ...columnsOf<Omit<LeftOut, 'state' | 'reason'>>(row, names),
     state: textOf(row.state).replaceAll('_', ' '),
     reason: voidedAt === null ? orNull(row.reason) : `voided on ${voidedAt.slice(0, 10)}`,
-    ...{ stated_total: orNull(row.stated_total), currency_code: orNull(row.currency_code) },
   };
 }
 
@@ -187,17 +191,10 @@ export function isOf({ tenant, partner_id }: StatementTenant, row: ReportRow): b
 }
 
 export function markUpOf(row: ReportRow): MarkUp {
-  return {
-    ...{ carrier: textOf(row.carrier), currency_code: textOf(row.currency_code) },
-    ...{ tracking_numbers: Number(row.tracking_numbers), covered_numbers: Number(row.covered_numbers) },
-    coverage_percent: orNull(row.coverage_percent),
-    ...{ billing_cost: textOf(row.billing_cost), covered_cost: textOf(row.covered_cost) },
-    ...{
-      own_cost: textOf(row.own_cost),
-      margin: textOf(row.margin),
-      margin_percent: orNull(row.margin_percent),
-    },
-  };
+  return columnsOf(row, [
+    ...(['carrier', 'currency_code', 'tracking_numbers', 'covered_numbers', 'coverage_percent'] as const),
+    ...(['billing_cost', 'covered_cost', 'own_cost', 'margin', 'margin_percent'] as const),
+  ]);
 }
 
 const PROVED: Readonly<Record<string, string>> = {
@@ -241,38 +238,24 @@ export function namedLines(lines: ShipmentLines): { readonly lines: number; read
 export const PAPERS = ['a4', 'letter'] as const;
 export type PaperSize = (typeof PAPERS)[number];
 
-/** The request is invalid: an ambiguous tenant, a period that is not a month, too many lines. */
-export class StatementRefusedError extends BillsyncError {
-  readonly code = 'statement-refused';
-  override readonly exitCode = EXIT.usage;
-}
+export class StatementError extends errorClass({
+  /** The request is invalid: an ambiguous tenant, a period that is not a month, too many lines. */
+  'statement-refused': { message: '%s', exitCode: EXIT.usage },
+  'no-such-tenant': { message: '%s', exitCode: EXIT.nothingMatched },
+  /** These tenants got no statement; all others did. */
+  'statements-failed': {
+    message: 'no statement could be made of %s; %s of %s were',
+    exitCode: EXIT.checkFailed,
+    hint: 'the same command makes those that are missing once the reason is gone',
+  },
+  /** Corrections are unknown without it. */
+  'sent-statement-damaged': {
+    message: 'A statement that was sent cannot be read, so nothing is corrected by it',
+    exitCode: EXIT.checkFailed,
+    hint: 'restore it from a backup: without it the amounts that the tenant received are unknown',
+  },
+}) {}
 
-/** No tenant has that name or id. */
-export class NoSuchTenantError extends BillsyncError {
-  readonly code = 'no-such-tenant';
-  override readonly exitCode = EXIT.nothingMatched;
-}
-
-/** These tenants got no statement; all others did. */
-export class StatementsFailedError extends BillsyncError {
-  readonly code = 'statements-failed';
-  override readonly exitCode = EXIT.checkFailed;
-
-  constructor(made: number, failed: readonly { readonly tenant: string; readonly error: unknown }[]) {
-    const named = failed.map(({ tenant, error }) => `${tenant} (${reasonOf(error)})`).join(', ');
-    super(`no statement could be made of ${named}; ${made} of ${made + failed.length} were`, {
-      hint: 'the same command makes those that are missing once the reason is gone',
-      cause: failed[0]?.error,
-    });
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
-}
-
-/** A sent statement cannot be read, so corrections are unknown. */
-export class SentStatementError extends BillsyncError {
-  readonly code = 'sent-statement-damaged';
-  override readonly exitCode = EXIT.checkFailed;
+export function statementRefused(message: string, hint?: string): StatementError {
+  return new StatementError('statement-refused', [message], { hint });
 }

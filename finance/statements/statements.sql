@@ -1,6 +1,6 @@
 -- name: lines
 -- The billed lines with what a statement takes each for. A line that is not below zero is billed again when the same tenant,
--- carrier, tracking number and currency stood on an invoice that is void and dated on or before its own.
+-- carrier, tracking number and currency is on an invoice that is void and dated on or before its own.
 create or replace temp view statement_lines as
 with voided as (
     select partner_id, tenant_id, tenant, carrier, tracking_number, currency_code, min(invoice_generation_date) as dated
@@ -21,7 +21,7 @@ left join voided as v
     and v.currency_code = s.currency_code
 
 -- name: tenants
--- Every tenant that is asked for, billed or not, as the reports call it.
+-- Every selected tenant, billed or not, as the reports call it.
 select
     k.partner_id,
     k.tenant_id,

@@ -37,7 +37,7 @@ const Stored = z
     sinceMs: z.number(),
     /** Time of the newest notice. */
     noticeMs: z.number(),
-    /** When it was raised last, to a quarter of an hour. */
+    /** When it was raised last. */
     raisedMs: z.number(),
     /** How often it was raised after the newest notice. */
     repeated: z.number(),
@@ -74,85 +74,98 @@ export function alertsText({ open, quiet }: AlertState): string {
   return `${JSON.stringify({ open: open.slice(-MAX_STORED), quiet })}\n`;
 }
 
-/** A change of the open alerts by one process. */
+/** A change of the open alerts by this process. */
 export interface Change {
   readonly key: AlertKey;
   /** null: it is over. */
   readonly alert: Alert | null;
   readonly atMs: number;
-  /** How often it was raised before, since this process wrote to the store. */
+  /** How often it was raised. */
+  count: number;
+}
+
+/** A notice to send. */
+export interface Due {
+  readonly isResolved: boolean;
+  readonly alert: Alert;
+  readonly atMs: number;
+  /** How often it was raised after the notice before. */
   readonly repeated: number;
 }
 
-type ChangeBy = Change & { readonly by: string };
-
-export interface ChangedAlerts {
-  readonly state: AlertState;
-  /** The notice to send; null: none. */
-  readonly notice: { readonly alert: Alert; readonly repeated: number } | null;
+interface Process {
+  /** Its name. */
+  readonly by: string;
+  /** Minimum time between two notices of an alert. */
+  readonly quietMs: number;
 }
 
-/** How long an unchanged alert is not written again. */
-const RENEW_MS = 15 * 60_000;
 /** The alert of a machine that did not raise it for so long is over: the machine may be gone. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
-/**
- * Raises the alert of a change, or resolves it for `alert: null`.
- *
- * @param quietMs minimum time between two notices of an alert
- * @returns the same state when nothing has changed
- */
-export function applyChange(state: AlertState, change: ChangeBy, quietMs: number): ChangedAlerts {
-  const scope = scopeOf(change.key);
-  const same = state.open.filter(({ key }) => key === change.key);
-  const mine = scope === 'all' ? same[0] : same.find(({ by }) => by === change.by);
-  const related = scope === 'machine' ? same.filter((entry) => entry === mine) : same;
-  return change.alert === null
-    ? resolved(state, change, { mine, related })
-    : raised(state, { ...change, alert: change.alert }, { mine, related, quietMs });
+/** @returns the same state when nothing has changed */
+export function applyChanges(
+  before: AlertState,
+  changes: readonly Change[],
+  process: Process,
+): { readonly state: AlertState; readonly due: readonly Due[] } {
+  let state = before;
+  const due: Due[] = [];
+  for (const change of changes) {
+    const scope = scopeOf(change.key);
+    const same = state.open.filter(({ key }) => key === change.key);
+    const mine = scope === 'all' ? same[0] : same.find(({ by }) => by === process.by);
+    // The entries that share their notices.
+    const related = scope === 'machine' ? same.filter((entry) => entry === mine) : same;
+    const changed =
+      change.alert === null
+        ? resolved(state, change, { mine, related })
+        : raised(state, { ...change, ...process, alert: change.alert }, { mine, related });
+    state = changed.state;
+    if (changed.due !== null) due.push(changed.due);
+  }
+  return { state, due };
 }
 
 interface Earlier {
   readonly mine: Stored | undefined;
-  /** The entries that share their notices, `mine` included. */
   readonly related: readonly Stored[];
+}
+
+interface Changed {
+  readonly state: AlertState;
+  readonly due: Due | null;
 }
 
 function raised(
   state: AlertState,
-  { alert, by, atMs, repeated }: ChangeBy & { readonly alert: Alert },
-  { mine, related, quietMs }: Earlier & { readonly quietMs: number },
-): ChangedAlerts {
-  const noticeMs = Math.max(...related.map((entry) => entry.noticeMs));
+  { alert, by, atMs, count, quietMs }: Change & Process & { readonly alert: Alert },
+  { mine, related }: Earlier,
+): Changed {
+  const noticeMs = Math.max(0, ...related.map((entry) => entry.noticeMs));
   const acknowledged = related.find((entry) => entry.acknowledged !== null)?.acknowledged ?? null;
   const isQuiet = acknowledged !== null || quietUntilMs(state, alert.key) > atMs || atMs - noticeMs < quietMs;
-  const isSame = mine !== undefined && alert.title === mine.title && alert.detail === mine.detail;
-  if (isQuiet && isSame && atMs - mine.raisedMs < RENEW_MS) return { state, notice: null };
-  const before = (mine?.repeated ?? 0) + repeated;
+  const repeated = mine?.repeated ?? 0;
   const entry: Stored = {
-    ...alert,
-    by,
+    ...{ ...alert, by, acknowledged, raisedMs: atMs },
     sinceMs: related[0]?.sinceMs ?? atMs,
-    noticeMs: isQuiet ? Math.max(noticeMs, mine?.noticeMs ?? 0) : atMs,
-    raisedMs: atMs,
-    repeated: isQuiet ? before + 1 : 0,
-    acknowledged,
+    noticeMs: isQuiet ? noticeMs : atMs,
+    repeated: isQuiet ? repeated + count : count - 1,
   };
   return {
     state: { ...state, open: [...without(state.open, mine, atMs), entry] },
-    notice: isQuiet ? null : { alert, repeated: before },
+    due: isQuiet ? null : { isResolved: false, alert, atMs, repeated },
   };
 }
 
-function resolved(state: AlertState, { atMs, repeated }: Change, { mine, related }: Earlier): ChangedAlerts {
-  if (mine === undefined) return { state, notice: null };
-  const { title, detail } = mine;
-  const alert: Alert = { key: mine.key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
+function resolved(state: AlertState, { atMs }: Change, { mine, related }: Earlier): Changed {
+  if (mine === undefined) return { state, due: null };
+  const { key, title, detail, repeated } = mine;
+  const alert = { key: key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
   return {
     state: { ...state, open: without(state.open, mine, atMs) },
-    // The others still have it.
-    notice: related.length > 1 ? null : { alert, repeated: mine.repeated + repeated },
+    // Other processes may still have it.
+    due: related.length > 1 ? null : { isResolved: true, alert, atMs, repeated },
   };
 }
 

@@ -10,16 +10,16 @@ import { durationMs } from '../config/setting-values.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics.ts';
-import { USER_FILES, userStore } from '../user-store.ts';
+import { USER_FILES, type UserStore, userStore } from '../user-store.ts';
 import { visible } from '../wire/text.ts';
 import {
   type Alert,
   type AlertState,
   alertsIn,
   alertsText,
-  applyChange,
+  applyChanges,
   type Change,
-  type ChangedAlerts,
+  type Due,
   NO_ALERTS,
 } from './alert-store.ts';
 import { type Notice, openChannels, postMessage } from './channels.ts';
@@ -50,82 +50,63 @@ interface AlertsOptions {
   readonly retryAfterMs?: number;
 }
 
-/** The same alert is counted for so long before the store is read again. */
-const COUNTED_MS = 10_000;
-/** Several causes that are over at once are written together. */
-const RESOLVE_DELAY_MS = 500;
+/** Between two readings of the store. */
+const PAUSE_MS = 200;
+/** Repetitions within this time are one change. */
+const SAME_CHANGE_MS = 10_000;
 /** After the store could not be written. */
 const RETRY_MS = 30_000;
 const MAX_UNSTORED = 1_000;
 
 export function createAlerts(options: AlertsOptions): Alerts {
   const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = options;
-  const quietMs = durationMs(settings.alerts.quietWindow);
   const channels = openChannels({ settings, post: (url, body) => postMessage(url, body, retryAfterMs) });
   const notices = options.metrics?.counter('alerts_total');
-  const stored = openStore(options, quietMs);
-  const counted = new Map<string, { readonly alert: Alert; readonly untilMs: number; repeated: number }>();
+  const stored = openStore(options);
   const queue: Change[] = [];
   let timer: NodeJS.Timeout | undefined;
+  let appliedMs = Number.NEGATIVE_INFINITY;
   let working: Promise<void> = Promise.resolve();
   let delivery: Promise<void> = Promise.resolve();
 
   function raise(alert: Alert): void {
     const atMs = now().getTime();
-    const before = counted.get(alert.key);
-    const { repeated = 0 } = before ?? {};
-    if (before !== undefined && before.untilMs > atMs && isSame(before.alert, alert)) {
-      before.repeated += 1;
-      return;
-    }
-    counted.set(alert.key, { alert, untilMs: atMs + COUNTED_MS, repeated: 0 });
-    queue.push({ key: alert.key, alert, atMs, repeated });
-    applySoon(0);
+    const last = queue.findLast(({ key }) => key === alert.key);
+    const isSame = last?.alert?.title === alert.title && last.alert.detail === alert.detail;
+    if (last !== undefined && isSame && atMs - last.atMs < SAME_CHANGE_MS) last.count += 1;
+    else add({ key: alert.key, alert, atMs, count: 1 });
   }
 
   function resolve(key: AlertKey): void {
-    const { repeated = 0 } = counted.get(key) ?? {};
-    counted.delete(key);
-    const isQueued = queue.some((change) => change.key === key);
-    if (!isQueued && !stored.mayBeOpen(key)) return;
-    queue.push({ key, alert: null, atMs: now().getTime(), repeated });
-    applySoon(RESOLVE_DELAY_MS);
+    if (!stored.mayBeOpen(key) && !queue.some((change) => change.key === key)) return;
+    add({ key, alert: null, atMs: now().getTime(), count: 0 });
   }
 
-  function applySoon(delayMs: number): void {
-    if (delayMs > 0) {
-      timer ??= setTimeout(applySoon, delayMs, 0).unref();
-      return;
-    }
+  function add(change: Change): void {
+    queue.push(change);
+    timer ??= setTimeout(apply, Math.max(0, appliedMs + PAUSE_MS - performance.now())).unref();
+  }
+
+  function apply(): void {
     clearTimeout(timer);
     timer = undefined;
-    working = working.then(applyQueued);
+    appliedMs = performance.now();
+    working = working.then(async () => {
+      for (const change of await stored.apply(queue.splice(0))) send(change);
+    });
   }
 
-  async function applyQueued(): Promise<void> {
-    const changes = queue.splice(0);
-    if (changes.length === 0) return;
-    const results = await stored.apply(changes);
-    for (const [index, { notice, isWritten }] of results.entries()) {
-      const change = changes[index] as Change;
-      const { key, alert, repeated } = change;
-      const entry = counted.get(key);
-      if (notice !== null) send(change, notice);
-      else if (alert !== null && !isWritten && entry !== undefined) entry.repeated += repeated + 1;
-    }
-  }
-
-  function send(change: Change, { alert, repeated }: NonNullable<ChangedAlerts['notice']>): void {
-    const state = change.alert === null ? 'resolved' : 'raised';
+  function send({ isResolved, alert, atMs, repeated }: Due): void {
+    const state = isResolved ? 'resolved' : 'raised';
     const notice: Notice = {
-      ...{ at: new Date(change.atMs).toISOString(), state, key: alert.key, repeated },
+      ...{ at: new Date(atMs).toISOString(), state, key: alert.key, repeated },
       // `visible`, because a line break in the text of the service could imitate a log line.
       title: visible(scrub(alert.title)),
       detail: visible(scrub(alert.detail ?? '')),
       runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
     };
     notices?.inc({ state });
-    log[state === 'raised' ? 'warn' : 'info']({ alert: notice }, `alert ${state}: ${notice.title}`);
+    log[isResolved ? 'info' : 'warn']({ alert: notice }, `alert ${state}: ${notice.title}`);
     // In order, so that a resolved notice does not overtake its alert.
     delivery = delivery.then(() => deliver(notice));
   }
@@ -142,15 +123,11 @@ export function createAlerts(options: AlertsOptions): Alerts {
     raise,
     resolve,
     async close() {
-      applySoon(0);
+      apply();
       await working;
       await delivery;
     },
   };
-}
-
-function isSame(one: Alert, other: Alert): boolean {
-  return one.title === other.title && one.detail === other.detail;
 }
 
 function runbookOf(key: string, url: string | null): string {
@@ -158,13 +135,9 @@ function runbookOf(key: string, url: string | null): string {
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
-interface Applied {
-  readonly state: AlertState;
-  readonly results: readonly { readonly notice: ChangedAlerts['notice']; readonly isWritten: boolean }[];
-}
-
-/** The open alerts as this process knows them. While the store fails, they are in memory and written later. */
-function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
+/** The open alerts as this process knows them. While the store fails, they are in memory and stored later. */
+function openStore({ store, log, metrics, settings }: AlertsOptions) {
+  const quietMs = durationMs(settings.alerts.quietWindow);
   let state = NO_ALERTS;
   let by = '';
   let isKnown = store === undefined;
@@ -174,10 +147,10 @@ function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
   const measured = new Set<AlertName>();
   if (store !== undefined) {
     void refresh();
-    metrics?.beforeRead(refresh, COUNTED_MS);
+    metrics?.beforeRead(refresh, SAME_CHANGE_MS);
   }
 
-  async function opened() {
+  async function opened(): Promise<UserStore> {
     const { dataDir, role } = store ?? { dataDir: '', role: '' };
     const found = await userStore(dataDir);
     by = found.isShared ? `${role} on ${hostname()} (${dataDir})` : role;
@@ -187,7 +160,6 @@ function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
   async function refresh(): Promise<void> {
     try {
       keep(alertsIn(await (await opened()).read(USER_FILES.alerts)));
-      isKnown = true;
     } catch (error) {
       log.warn({ err: error }, 'the open alerts cannot be read');
     }
@@ -195,6 +167,7 @@ function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
 
   function keep(found: AlertState): void {
     state = found;
+    isKnown = true;
     const names = found.open.filter((entry) => entry.by === by).map(({ key }) => alertNameOf(key));
     for (const alert of new Set([...measured, ...names])) {
       if (alert === null) continue;
@@ -205,48 +178,36 @@ function openStore({ store, log, metrics }: AlertsOptions, quietMs: number) {
     }
   }
 
-  function applyAll(before: AlertState, changes: readonly Change[]): Applied {
-    let after = before;
-    const results = changes.map((change) => {
-      const changed = applyChange(after, { ...change, by }, quietMs);
-      const isWritten = changed.state !== after;
-      after = changed.state;
-      return { notice: changed.notice, isWritten };
-    });
-    return { state: after, results };
-  }
-
-  async function apply(changes: readonly Change[]): Promise<Applied['results']> {
-    let applied = applyAll(state, changes);
+  /** @returns the notices to send */
+  async function apply(changes: readonly Change[]): Promise<readonly Due[]> {
+    if (changes.length + unstored.length === 0) return [];
+    let applied = applyChanges(state, changes, { by, quietMs });
     if (store !== undefined) {
       try {
         const file = await opened();
-        await file.change(
-          USER_FILES.alerts,
-          (before) => {
-            const found = alertsIn(before);
-            applied = applyAll(applyAll(found, unstored).state, changes);
-            return applied.state === found ? null : alertsText(applied.state);
-          },
-          { isFlushed: false },
-        );
+        const toText = (before: Buffer | null): string | null => {
+          const found = alertsIn(before);
+          const caughtUp = applyChanges(found, unstored, { by, quietMs });
+          applied = applyChanges(caughtUp.state, changes, { by, quietMs });
+          return applied.state === found ? null : alertsText(applied.state);
+        };
+        await file.change(USER_FILES.alerts, toText, { isFlushed: false });
         unstored = [];
-        isKnown = true;
       } catch (error) {
         if (unstored.length === 0) log.error({ err: error }, UNSTORED);
-        applied = applyAll(state, changes);
+        applied = applyChanges(state, changes, { by, quietMs });
         unstored = [...unstored, ...changes].slice(-MAX_UNSTORED);
         clearTimeout(retry);
         retry = setTimeout(apply, RETRY_MS, []).unref();
       }
     }
     keep(applied.state);
-    return applied.results;
+    return applied.due;
   }
 
   return {
     apply,
-    /** false: resolving it would change nothing. Another machine may have raised what all of them resolve. */
+    /** false: resolving it would change nothing. Another machine may have raised an alert that all of them resolve. */
     mayBeOpen(key: AlertKey): boolean {
       if (!isKnown || (store !== undefined && scopeOf(key) === 'all')) return true;
       return state.open.some((entry) => entry.key === key && (store === undefined || entry.by === by));

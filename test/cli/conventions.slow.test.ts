@@ -167,11 +167,6 @@ describe('billsync', () => {
       expect(finished.stderr).not.toMatch(/EPIPE|^ {4}at /m);
     }
   });
-
-  test('requires --yes for irreversible actions outside a terminal', async () => {
-    const finished = await runCommand(['quarantine', 'discard', 'd-0123456789abcdef'], { env });
-    expect(finished.exitCode).toBe(3);
-  });
 });
 
 describe('billsync config show', () => {

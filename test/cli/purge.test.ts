@@ -1,4 +1,4 @@
-/** A purge takes what no report needs, and nothing else; what it took, rebuild and verify know of. */
+/** A purge removes only data that no report needs, and rebuild and verify accept the result. */
 
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,13 +27,13 @@ import {
 
 const id = (digit: string): string =>
   `${digit.repeat(8)}-${digit.repeat(4)}-4${digit.repeat(3)}-8${digit.repeat(3)}-${digit.repeat(12)}`;
-const [VOIDED, COUNTED, OPEN, MISTAKEN, LATE_VOID, LAST] = ['2', '3', '4', '5', '6', '7'].map(id) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-  string,
+const [VOIDED, COUNTED, OPEN, MISTAKEN, LATE_VOID, LAST] = [
+  id('2'),
+  id('3'),
+  id('4'),
+  id('5'),
+  id('6'),
+  id('7'),
 ];
 const OLD = aCsv([{ 'Billing Cost': '1.00' }]);
 const NEW = aCsv([{ 'Billing Cost': '2.00' }]);
@@ -42,13 +42,13 @@ const COUNTED_CSV = aCsv([{ 'Billing Cost': '8.00' }], COUNTED);
 const LATE_VOID_CSV = aCsv([{ 'Billing Cost': '16.00' }], LATE_VOID);
 const LAST_CSV = aCsv([{ 'Billing Cost': '32.00' }], LAST);
 const FILES = { OLD, NEW, VOIDED_CSV, COUNTED_CSV, LATE_VOID_CSV, LAST_CSV };
-/** All that is told of 2026-03 is old, what is told of 2026-05 is not. */
+/** Events of 2026-03 are old, those of 2026-05 are not. */
 const DATE = '2026-04-01T00:00:00.000Z';
 
 let t: TestWarehouse;
 let now = new Date('2026-03-01T00:00:00Z');
 const body = JSON.stringify({ metadata: {}, payload: { asReceived: true } });
-const tell = (type: 'invoice_created' | 'invoice_finalized' | 'invoice_voided', invoiceId: string) => {
+const eventOf = (type: 'invoice_created' | 'invoice_finalized' | 'invoice_voided', invoiceId: string) => {
   const at = now.toISOString();
   return { ...anEvent(type, { receivedAt: at, eventTimestamp: at, header: { invoiceId } }), envelope: body };
 };
@@ -60,35 +60,28 @@ beforeAll(async () => {
   };
   t = await aWarehouse({ now: clock });
   const finalized = async (invoiceId: string, csv: Buffer): Promise<void> => {
-    const event: ArchivedEvent = tell('invoice_finalized', invoiceId);
+    const event: ArchivedEvent = eventOf('invoice_finalized', invoiceId);
     await t.record([event]);
     await loadCsv(t, csv, { invoiceId, eventId: event.eventId });
   };
   await finalized(INVOICE, OLD);
   await finalized(INVOICE, NEW);
   await finalized(VOIDED, VOIDED_CSV);
-  await t.record([tell('invoice_voided', VOIDED)]);
+  await t.record([eventOf('invoice_voided', VOIDED)]);
   await finalized(COUNTED, COUNTED_CSV);
   await finalized(LATE_VOID, LATE_VOID_CSV);
-  // The file of another invoice came for this one; what it was voided for is not that file's affair.
-  await t.record([tell('invoice_finalized', MISTAKEN)]);
-  const hash = sha256(COUNTED_CSV);
+  // The file of another invoice was received for this one; its void does not concern that file.
+  await t.record([eventOf('invoice_finalized', MISTAKEN)]);
   const at = now.toISOString();
-  const sizeBytes = COUNTED_CSV.length;
   await t.archive.putFact({
-    kind: 'file',
-    at,
-    invoiceId: MISTAKEN,
-    sha256: hash,
-    sizeBytes,
-    source: 'event',
-    from: null,
+    ...{ kind: 'file', at, invoiceId: MISTAKEN, source: 'event', from: null },
+    ...{ sha256: sha256(COUNTED_CSV), sizeBytes: COUNTED_CSV.length },
   });
-  await t.record([tell('invoice_voided', MISTAKEN), tell('invoice_finalized', OPEN)]);
+  await t.record([eventOf('invoice_voided', MISTAKEN), eventOf('invoice_finalized', OPEN)]);
   const test = anEvent('invoice_created', { verdict: 'test', receivedAt: now.toISOString() });
   await t.record([{ ...test, envelope: body }]);
   now = new Date('2026-05-01T00:00:00Z');
-  await t.record([tell('invoice_voided', LATE_VOID)]);
+  await t.record([eventOf('invoice_voided', LATE_VOID)]);
   await finalized(LAST, LAST_CSV);
   await t.warehouse.publish();
   const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
@@ -105,7 +98,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** A copy of the folder for each test; none may see what another removed. */
+/** A copy of the folder for each test. */
 const copies: string[] = [];
 function copied(): string {
   const dataDir = makeDataDir();
@@ -118,6 +111,8 @@ afterAll(() => {
 });
 
 const run = (dataDir: string, ...args: string[]) => runCommand(args, { env: { BILLSYNC_DATA_DIR: dataDir } });
+const purge = (dataDir: string, ...args: string[]) =>
+  run(dataDir, 'purge', '--before', '2026-04-01', ...args);
 
 async function filesIn(dataDir: string): Promise<string[]> {
   const archive = await openFolderArchive(join(dataDir, 'archive'));
@@ -161,24 +156,27 @@ const rebuild = async (dataDir: string) =>
 describe('billsync purge', () => {
   test('lists what it would remove, and removes nothing without consent', async () => {
     const dataDir = copied();
-    const dry = await run(dataDir, 'purge', '--before', '2026-04-01', '--dry-run', '--json');
+    const dry = await purge(dataDir, '--dry-run', '--json');
     expect(dry).toMatchObject({ exitCode: 0 });
-    const said = JSON.parse(dry.stdout);
-    expect(said.classes).toEqual([
+    const plan = JSON.parse(dry.stdout);
+    expect(plan.classes).toEqual([
       { class: 'events', count: 9, size_bytes: 9 * body.length, in_flight: 1, on_hold: 0 },
       { class: 'files', count: 2, size_bytes: OLD.length + VOIDED_CSV.length, in_flight: 0, on_hold: 0 },
       { class: 'refused', count: 1, size_bytes: 1, in_flight: 1, on_hold: 0 },
       { class: 'copies', count: 1, size_bytes: 1, in_flight: 0, on_hold: 0 },
     ]);
-    expect(said.uncounted_rows).toEqual([{ currency_code: 'USD', shipments: 3, billing_cost: '5.0003' }]);
-    expect(said.files).toMatchObject([
+    expect(plan.uncounted_rows).toEqual([{ currency_code: 'USD', shipments: 3, billing_cost: '5.0003' }]);
+    expect(plan.files).toMatchObject([
       { file_sha256: sha256(OLD), invoice_id: INVOICE, why: 'replaced' },
       { file_sha256: sha256(VOIDED_CSV), invoice_id: VOIDED, why: 'voided' },
     ]);
-    const unsaid = await run(dataDir, 'purge', '--before', '2026-04-01', '--yes');
-    expect(unsaid).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('needs a reason') });
-    const unasked = await run(dataDir, 'purge', '--before', '2026-04-01', '--reason', 'age');
-    expect(unasked).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('add --yes to confirm') });
+    const unexplained = await purge(dataDir, '--yes');
+    expect(unexplained).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('needs a reason') });
+    const unconfirmed = await purge(dataDir, '--reason', 'age');
+    expect(unconfirmed).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('add --yes to confirm'),
+    });
     const ahead = await run(dataDir, 'purge', '--before', '2999-01-01', '--dry-run');
     expect(ahead).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('in the future') });
     expect(await filesIn(dataDir)).toEqual(Object.keys(FILES));
@@ -187,16 +185,7 @@ describe('billsync purge', () => {
   test('changes no report from its date on, before and after a rebuild', async () => {
     const dataDir = copied();
     const before = await answers(dataDir);
-    const purged = await run(
-      dataDir,
-      'purge',
-      '--before',
-      '2026-04-01',
-      '--reason',
-      'seven years',
-      '--yes',
-      '--json',
-    );
+    const purged = await purge(dataDir, '--reason', 'seven years', '--yes', '--json');
     expect(purged).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('3 shipments of 5.0003 USD'),
@@ -234,15 +223,13 @@ describe('billsync purge', () => {
     });
     const rows = 'select count(*)::integer as n from internal.shipment_rows';
     expect(await ask(join(dataDir, 'reports.duckdb'), rows)).toEqual([{ n: 4 }]);
-    const again = JSON.parse(
-      (await run(dataDir, 'purge', '--before', '2026-04-01', '--dry-run', '--json')).stdout,
-    );
+    const again = JSON.parse((await purge(dataDir, '--dry-run', '--json')).stdout);
     expect(again.classes.map(({ count }: { count: number }) => count)).toEqual([0, 0, 0, 0]);
   });
 
   test('keeps the hash and the values of an event, so that a repeat is recognized', async () => {
     const dataDir = copied();
-    await run(dataDir, 'purge', '--before', '2026-04-01', '--only', 'events', '--reason', 'age', '--yes');
+    await purge(dataDir, '--only', 'events', '--reason', 'age', '--yes');
     const archive = await openFolderArchive(join(dataDir, 'archive'));
     const kept: ArchivedEvent[] = [];
     for await (const { event } of archive.events()) kept.push(event);
@@ -261,44 +248,29 @@ describe('billsync purge', () => {
   test('keeps everything that a hold names', async () => {
     const dataDir = copied();
     const count = async (name: string): Promise<unknown> => {
-      const { stdout } = await run(dataDir, 'purge', '--before', '2026-04-01', '--dry-run', '--json');
-      const {
-        class: _,
-        size_bytes: __,
-        ...counts
-      } = JSON.parse(stdout).classes.find((line: { class: string }) => line.class === name);
-      return counts;
+      const { stdout } = await purge(dataDir, '--dry-run', '--json');
+      const { count, in_flight, on_hold } = JSON.parse(stdout).classes.find(
+        (line: { class: string }) => line.class === name,
+      );
+      return { count, in_flight, on_hold };
     };
-    const held = await run(
-      dataDir,
-      'hold',
-      'add',
-      '--invoice',
-      VOIDED.toUpperCase(),
-      '--reason',
-      'case 17',
-      '--json',
-    );
+    const hold = (...args: string[]) => run(dataDir, 'hold', ...args);
+    const held = await hold('add', '--invoice', VOIDED.toUpperCase(), '--reason', 'case 17', '--json');
     expect(await count('files')).toEqual({ count: 1, in_flight: 0, on_hold: 1 });
     expect(await count('refused')).toEqual({ count: 0, in_flight: 1, on_hold: 1 });
     const { hold_id } = JSON.parse(held.stdout);
-    await run(dataDir, 'hold', 'add', '--tenant', 'ACME', '--reason', 'audit');
+    await hold('add', '--tenant', 'ACME', '--reason', 'audit');
     expect(await count('files')).toEqual({ count: 0, in_flight: 0, on_hold: 2 });
-    expect(JSON.parse((await run(dataDir, 'hold', 'list', '--json')).stdout)).toMatchObject([
+    expect(JSON.parse((await hold('list', '--json')).stdout)).toMatchObject([
       { hold_id, scope: 'invoice', reason: 'case 17' },
       { scope: 'tenant', subject: 'ACME' },
     ]);
-    for (const hold of JSON.parse((await run(dataDir, 'hold', 'list', '--json')).stdout)) {
-      await run(dataDir, 'hold', 'lift', hold.hold_id, '--reason', 'closed');
-    }
+    for (const { hold_id: each } of JSON.parse((await hold('list', '--json')).stdout))
+      await hold('lift', each, '--reason', 'closed');
     expect(await count('files')).toEqual({ count: 2, in_flight: 0, on_hold: 0 });
-    expect(await run(dataDir, 'hold', 'lift', hold_id, '--reason', 'closed')).toMatchObject({ exitCode: 3 });
-    expect(await run(dataDir, 'hold', 'add', '--invoice', 'INV-1', '--reason', 'x')).toMatchObject({
-      exitCode: 2,
-    });
-    expect(await run(dataDir, 'hold', 'add', '--all', '--tenant', 'x', '--reason', 'x')).toMatchObject({
-      exitCode: 2,
-    });
+    expect(await hold('lift', hold_id, '--reason', 'closed')).toMatchObject({ exitCode: 3 });
+    expect(await hold('add', '--invoice', 'INV-1', '--reason', 'x')).toMatchObject({ exitCode: 2 });
+    expect(await hold('add', '--all', '--tenant', 'x', '--reason', 'x')).toMatchObject({ exitCode: 2 });
   });
 
   test('leaves a state after every step that verify and rebuild accept, and completes next time', async () => {
@@ -342,11 +314,11 @@ describe('billsync purge', () => {
   test('refuses a folder that another process holds or that has no warehouse', async () => {
     const dataDir = copied();
     await withWarehouse(dataDir, async () => {
-      const locked = await run(dataDir, 'purge', '--before', '2026-04-01', '--dry-run');
+      const locked = await purge(dataDir, '--dry-run');
       expect(locked).toMatchObject({ exitCode: 8 });
     });
     const nowhere = join(dataDir, 'nowhere');
-    expect(await run(nowhere, 'purge', '--before', '2026-04-01', '--dry-run')).toMatchObject({ exitCode: 3 });
+    expect(await purge(nowhere, '--dry-run')).toMatchObject({ exitCode: 3 });
     expect(existsSync(nowhere)).toBe(false);
     expect(readFileSync(join(dataDir, 'archive/facts/journal.ndjson'), 'utf8')).not.toContain('purged');
   });

@@ -24,54 +24,35 @@ const folder = mkdtempSync(join(tmpdir(), 'billsync-refused-'));
 const root = join(folder, 'places');
 let fixture: ReportsFixture;
 
-/** A place of each kind; to be read, or to be written at. */
-const READ: Partial<Record<Refusal, string>> = {
+type Places = Partial<Record<Refusal, string>>;
+
+/** A place of each kind to read from. */
+const READ: Places = {
   missing: 'none',
   folder: 'folder',
   locked: 'locked',
   below: 'file/x',
   circle: 'circle',
 };
-const WRITTEN: Partial<Record<Refusal, string>> = {
-  missing: 'none/x',
-  folder: 'folder',
-  locked: 'sealed/x',
-  below: 'file/x',
-  circle: 'circle/x',
-  full: 'full/x',
-  readonly: 'readonly/x',
+/** Places where a folder cannot be created, and where a file cannot be written. */
+const UNMADE: Places = {
+  ...{ locked: 'sealed/x', below: 'file/x', circle: 'circle/x', full: 'full/x', readonly: 'readonly/x' },
 };
-
-/** Where a folder would be made. */
-const UNMADE: Partial<Record<Refusal, string>> = {
-  locked: 'sealed/x',
-  below: 'file/x',
-  circle: 'circle/x',
-  full: 'full/x',
-  readonly: 'readonly/x',
-};
-const FOLDERS: Partial<Record<Refusal, string>> = {
-  locked: 'sealed',
-  below: 'file',
-  circle: 'circle',
-  full: 'full/data',
-  readonly: 'readonly/data',
-};
-const UNREAD: Partial<Record<Refusal, string>> = { locked: 'sealed', below: 'file', circle: 'circle' };
+const WRITTEN: Places = { missing: 'none/x', folder: 'folder', ...UNMADE };
+/** Folders that exist and cannot be used. */
+const UNREAD: Places = { locked: 'sealed', below: 'file', circle: 'circle' };
+const FOLDERS: Places = { ...UNREAD, full: 'full/data', readonly: 'readonly/data' };
 
 interface Walk {
-  readonly places: Partial<Record<Refusal, string>>;
-  readonly play: (path: string) => {
-    readonly args: readonly string[];
-    readonly env?: Readonly<Record<string, string>>;
-  };
-  /** How the sentence names it, beside its path. */
+  readonly places: Places;
+  readonly play: (path: string) => Pick<CommandRun, 'args'> & Partial<Pick<CommandRun, 'env'>>;
+  /** Part of the message, besides the path. */
   readonly named?: string;
   readonly inside?: RegExp;
-  /** It is one finding of `doctor` among others. */
+  /** It is a finding of `doctor`. */
   readonly isFinding?: boolean;
-  /** Words other than the usual ones. */
-  readonly words?: Partial<Record<Refusal, RegExp>>;
+  /** Messages other than the usual ones. */
+  readonly messages?: Partial<Record<Refusal, RegExp>>;
 }
 
 const good = join(folder, 'good.csv');
@@ -93,19 +74,10 @@ const writing = (args: (path: string) => readonly string[], more: Partial<Walk> 
   ...more,
 });
 
-const LOOKING = [
-  ['invoices', 'list'],
-  ['events', 'list'],
-  ['quarantine', 'list'],
-];
-const WORKING = [
-  ['verify'],
-  ['snapshot'],
-  ['import', good],
-  ['rebuild'],
-  ['webhook', '--port', '0'],
-  ['temporal'],
-];
+const READING = ['invoices list', 'events list', 'quarantine list'].map((line) => line.split(' '));
+const WRITING = [...['verify', 'snapshot', 'rebuild', 'temporal', 'webhook --port 0']].map((line) =>
+  line.split(' '),
+);
 const nameOf = (args: readonly string[]): string => args.slice(0, 2).join(' ').replace(good, 'FILE');
 const dataFolder = (args: readonly string[], places: Walk['places']): Walk => ({
   places,
@@ -120,29 +92,27 @@ const WALKS: Readonly<Record<string, Walk>> = {
   'the key of the endpoint': setting('BILLSYNC_WEBHOOK_TLS_KEY', ['webhook', '--port', '0'], {
     BILLSYNC_WEBHOOK_TLS_CERT: good,
   }),
-  'a file to import': reading((path) => ['import', path], { words: { folder: /is a folder/ } }),
+  'a file to import': reading((path) => ['import', path], { messages: { folder: /is a folder/ } }),
   'a file of ids': reading((path) => ['backfill', '--ids', path]),
   'the rates of a report': reading((path) => ['report', 'rate-variance', '--rates', path], {
     named: 'rates',
   }),
   'a report written as parquet': writing((path) => [
-    'report',
-    'tenants',
-    '--format',
-    'parquet',
-    '--output',
-    path,
+    ...['report', 'tenants', '--format', 'parquet', '--output', path],
   ]),
   'an export': writing((path) => ['export', '--output', path], {
     places: UNMADE,
-    words: { below: /it is no folder/ },
+    messages: { below: /it is no folder/ },
   }),
   'new settings': writing((path) => ['init', '--config', path, '--yes']),
   ...Object.fromEntries(
-    LOOKING.map((args) => [`the data folder of ${nameOf(args)}`, dataFolder(args, UNREAD)]),
+    READING.map((args) => [`the data folder of ${nameOf(args)}`, dataFolder(args, UNREAD)]),
   ),
   ...Object.fromEntries(
-    WORKING.map((args) => [`the data folder of ${nameOf(args)}`, dataFolder(args, FOLDERS)]),
+    [...WRITING, ['import', good]].map((args) => [
+      `the data folder of ${nameOf(args)}`,
+      dataFolder(args, FOLDERS),
+    ]),
   ),
   'the published file': {
     places: { locked: 'locked', circle: 'circle', folder: 'folder' },
@@ -152,7 +122,7 @@ const WALKS: Readonly<Record<string, Walk>> = {
     }),
     inside: /published-\w+\/reports\.duckdb/,
   },
-  // Without a warehouse: where there is one, an archive that is not there is not begun.
+  // Without a warehouse: with one, a missing archive is not created.
   'the archive': setting(
     'BILLSYNC_ARCHIVE',
     ['import', good],
@@ -160,13 +130,13 @@ const WALKS: Readonly<Record<string, Walk>> = {
     {
       named: '',
       places: { ...UNREAD, readonly: 'readonly/x' },
-      words: { below: /a folder is needed where something else is/ },
+      messages: { below: /a folder is needed where something else is/ },
     },
   ),
   'the file for alerts': setting('BILLSYNC_ALERT_FILE', ['doctor'], {}, { places: ALERTED, isFinding: true }),
 };
 
-/** With no more than so few, something is refused wherever the command has come to. */
+/** With so few open files, any step of the command may be refused. */
 const CROWDED: readonly Step[] = [0, 1].flatMap((openFiles) =>
   [
     ['report', 'rate-variance', '--rates', good],
@@ -174,15 +144,8 @@ const CROWDED: readonly Step[] = [0, 1].flatMap((openFiles) =>
     ['import', good],
     ['verify'],
   ].map((args) => ({
-    ...{
-      what: `${nameOf(args)} with ${openFiles} more files`,
-      place: 'crowded',
-      path: '',
-      args,
-      env: {},
-      openFiles,
-    },
-    walk: { places: {}, play: () => ({ args }) },
+    ...{ what: `${nameOf(args)} with ${openFiles} more files`, place: 'crowded', path: '', args, env: {} },
+    ...{ openFiles, walk: { places: {}, play: () => ({ args }) } },
   })),
 );
 
@@ -196,7 +159,7 @@ const STEPS: readonly Step[] = [
   ...Object.entries(WALKS).flatMap(([what, walk]) =>
     Object.entries(walk.places).flatMap(([place, name]) => {
       if (name === undefined) return [];
-      // Each its own, where something could be made.
+      // A separate path for each step, where something could be created.
       const path = join(root, name.replace(/x$/, `x-${Object.keys(WALKS).indexOf(what)}`));
       const { args, env = {} } = walk.play(path);
       return [{ what, place: place as Refusal, path, walk, args, env }];
@@ -235,13 +198,13 @@ describe('billsync', () => {
     'names the place, the reason and the remedy of $what: $place',
     ({ place, path, walk, index }) => {
       const { exitCode, stdout, stderr } = played[index] as CommandResult;
-      const said = walk.isFinding === true ? findingOf(stdout) : stderr;
-      expect(said).toMatch(walk.words?.[place] ?? WORDS[place]);
-      expect(said).toMatch(walk.inside ?? escaped(path.replace(/\/x-\d+$/, '')));
-      expect(said).toContain(walk.named ?? '');
-      expect(said).toMatch(/^ +→ \S/m);
-      expect(said.trim().split('\n').length).toBeLessThanOrEqual(3);
-      expect(said).not.toMatch(/^\s+at |should not happen|Error:|\bE[A-Z]{4,}\b/m);
+      const message = walk.isFinding === true ? findingOf(stdout) : stderr;
+      expect(message).toMatch(walk.messages?.[place] ?? MESSAGES[place]);
+      expect(message).toMatch(walk.inside ?? new RegExp(RegExp.escape(path.replace(/\/x-\d+$/, ''))));
+      expect(message).toContain(walk.named ?? '');
+      expect(message).toMatch(/^ +→ \S/m);
+      expect(message.trim().split('\n').length).toBeLessThanOrEqual(3);
+      expect(message).not.toMatch(/^\s+at |should not happen|Error:|\bE[A-Z]{4,}\b/m);
       expect(exitCode).toBe(walk.isFinding === true ? 1 : ['full', 'crowded'].includes(place) ? 1 : 2);
     },
   );
@@ -253,13 +216,9 @@ function findingOf(stdout: string): string {
   return lines.slice(at, at + 2).join('\n');
 }
 
-function escaped(text: string): RegExp {
-  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-}
-
 const COMMAND_RUNNER = testProgram('support/processes/command-runner.ts');
 
-const WORDS = {
+const MESSAGES = {
   missing: 'there is no such file or folder',
   folder: 'it is a folder',
   locked: 'this user may not read or write it',
@@ -269,9 +228,9 @@ const WORDS = {
   readonly: 'the file system is read-only',
   crowded: 'too many files are open at once',
 } as const;
-type Refusal = keyof typeof WORDS;
+type Refusal = keyof typeof MESSAGES;
 
-/** `$1` is the folder that the places lie in. */
+/** `$1` is the folder of the places. */
 const MAKE = `set -eu
 cd "$1"
 mkdir folder sealed full readonly
@@ -288,7 +247,7 @@ shift
 ulimit -n 256
 exec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "$@"`;
 
-/** Runs the commands where the places are. @param root an empty folder */
+/** Runs the commands in a namespace with the places. @param root an empty folder */
 async function playAmongRefusals(
   root: string,
   plays: readonly CommandRun[],

@@ -56,11 +56,15 @@ beforeAll(async () => {
   const waiting = anInvoice([], { number: EVERYWHERE, state: 'needs_attention', reason: EVERYWHERE });
   hostileId = hostile.id;
   fixture = await reportsFixture([hostile, waiting]);
-  mkdirSync(join(fixture.folder, 'run'), { recursive: true });
-  const alert = { key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE };
+  const decision = { at: '2026-03-01T00:00:00Z', by: EVERYWHERE, note: EVERYWHERE };
+  const alert = {
+    ...{ key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE, by: EVERYWHERE },
+    ...{ sinceMs: 1, noticeMs: 1, raisedMs: 1, repeated: 0, acknowledged: decision },
+  };
+  mkdirSync(join(fixture.folder, 'user'), { recursive: true });
   writeFileSync(
-    join(fixture.folder, 'run', 'alerts-worker.json'),
-    JSON.stringify([{ alert, atMs: 1, repeated: 0 }]),
+    join(fixture.folder, 'user', 'alerts.json'),
+    JSON.stringify({ open: [alert], quiet: { [alert.key]: { ...decision, until: '2999-01-01T00:00:00Z' } } }),
   );
   const health = createHealth();
   health.set('temporal', { isHealthy: false, detail: EVERYWHERE });

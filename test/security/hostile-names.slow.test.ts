@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { makeStatements } from '../../finance/statements/make-statements.ts';
 import { unknownLetters } from '../../finance/statements/pdf-fonts.ts';
-import { openPaper } from '../../finance/statements/render-pdf.ts';
+import { Paper } from '../../finance/statements/render-pdf.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../../finance/statements/render-statement.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
@@ -126,18 +126,18 @@ test('removes __proto__ from processes and threads', () => {
 describe('letters that no font can draw', () => {
   const SPACES = '\u00a0\u2007\u202f\u3000';
   test('are printed in every statement', async () => {
-    const paper = openPaper('a4', { title: 'all', at: new Date(0) });
+    const paper = new Paper('a4', { title: 'all', at: new Date(0) });
     const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code));
     // Those that no font draws are all put as one letter.
     const unknown = new Set(unknownLetters(all));
     const drawn = all.filter((letter) => !unknown.has(letter)).join('');
     expect(drawn.length).toBeGreaterThan(1_000);
     for (let from = 0; from < drawn.length; from += 100) {
-      paper.words(drawn.slice(from, from + 100));
+      paper.text(drawn.slice(from, from + 100));
       paper.heading(drawn.slice(from, from + 100), 11);
     }
     for (const code of [0xd800, 0xfeff, 0xfffd, 0xffff, 0x1f600, 0x10ffff])
-      paper.words(String.fromCodePoint(code));
+      paper.text(String.fromCodePoint(code));
     expect((await paper.end('all')).length).toBeGreaterThan(10_000);
   });
 

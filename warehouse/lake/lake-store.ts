@@ -6,17 +6,18 @@ import { dirname } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import type { Metrics } from '../../lib/metrics.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
-import type { FileLoadOutcome, LoadOutcome, Publication } from '../../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Params, Row } from '../duckdb/statements.ts';
 import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
-import { knownFiles, spanOf } from '../load/commit-load.ts';
-import type { FileLoad, LoadTransactions } from '../load/file-load.ts';
-import { BatchingLoader, loadBatch, loadFile, type OnBatch } from '../load/load-files.ts';
-import type { NewLoad, Store, StoreIngest, Tidied } from '../store.ts';
+import { spanOf } from '../load/commit-load.ts';
+import type { FileLoad, LoadTransactions, NewLoad } from '../load/file-load.ts';
+import { BatchingLoader } from '../load/load-files.ts';
+import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
 import { touchPointerFile } from './lake-reader.ts';
 import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
@@ -205,7 +206,6 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
 
 export interface LakeStoreParts {
   readonly database: Database;
-  readonly onBatch: OnBatch;
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly log: Logger;
@@ -216,27 +216,29 @@ export interface LakeStoreParts {
   /** Releases the presence that a rebuild waits for. */
   readonly leave: () => Promise<void>;
   /** See `OpenWarehouseOptions`. */
-  readonly lingerMs: number;
+  readonly metrics: Metrics | undefined;
+  readonly lingerMs: number | undefined;
 }
 
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
   /** Within this process; between processes PostgreSQL keeps the order. */
   readonly #locks = new KeyedMutex();
-  /** Limits the connections to PostgreSQL: one load, or one batch of up to 200 files, at a time. */
-  readonly #loadInTurn = createSemaphore(1);
-  readonly #loader: BatchingLoader<NewLoad>;
+  readonly loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;
   #sequence = 0;
 
   constructor(parts: LakeStoreParts) {
     this.#parts = parts;
-    const ways = {
-      alone: (load: NewLoad) => this.#loadAlone(load),
-      together: (loads: readonly NewLoad[]) => this.#loadTogether(loads),
-      known: (loads: readonly NewLoad[]) => knownFiles(parts.ledger, loads),
-    };
-    this.#loader = new BatchingLoader<NewLoad>(ways, parts);
+    const { database, ledger, metrics, lingerMs } = parts;
+    this.loader = new BatchingLoader({
+      ...{ database, ledgers: ledger, metrics, lingerMs },
+      // Limits the connections to PostgreSQL: one load, or one batch of up to 200 files, at a time.
+      inTurn: createSemaphore(1),
+      // A new id for each attempt: rows of a failed attempt may remain until tidying.
+      numbered: async (load) => ({ ...load, loadId: Number((await ledger.first('next-load-id')).load_id) }),
+      transactionsOf: (loads) => this.#transactions(loads),
+    });
     this.#givingAgain = setInterval(() => this.#giveCredentials(), GIVE_AGAIN_MS);
     this.#givingAgain.unref();
   }
@@ -258,10 +260,6 @@ export class LakeStore implements Store {
 
   aroundLoad<T>({ invoiceId }: { readonly invoiceId: string }, work: () => Promise<T>): Promise<T> {
     return this.#locks.run(`load ${invoiceId}`, work);
-  }
-
-  loadFile(load: NewLoad, isAlone: boolean): Promise<LoadOutcome> {
-    return isAlone ? this.#loadAlone(load) : this.#loader.load(load);
   }
 
   async loadRecorded(loadId: number): Promise<void> {
@@ -325,34 +323,13 @@ export class LakeStore implements Store {
     await ledger.close();
   }
 
-  /** A new id for each attempt: rows of a failed attempt may remain until tidying. */
-  async #numbered(load: NewLoad): Promise<FileLoad> {
-    const { ledger } = this.#parts;
-    return { ...load, loadId: Number((await ledger.first('next-load-id')).load_id) };
-  }
-
-  #loadAlone(load: NewLoad): Promise<FileLoadOutcome> {
-    return this.#loadInTurn(async () => {
-      const numbered = await this.#numbered(load);
-      return loadFile(this.#parts.database, numbered, this.#places([numbered]));
-    });
-  }
-
-  #loadTogether(loads: readonly NewLoad[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    return this.#loadInTurn(async () => {
-      const numbered: FileLoad[] = [];
-      for (const load of loads) numbered.push(await this.#numbered(load));
-      return loadBatch(this.#parts.database, numbered, this.#places(numbered));
-    });
-  }
-
-  #places(loads: readonly FileLoad[]): LoadTransactions {
-    const places = lakeTransactions(this.#parts.ledger, loads);
+  #transactions(loads: readonly FileLoad[]): LoadTransactions {
+    const transactions = lakeTransactions(this.#parts.ledger, loads);
     const invoiceIds = loads.map(({ invoiceId }) => invoiceId);
     // A caller that waits for PostgreSQL's lock holds a connection; one that waits here does not.
     return {
-      ...places,
-      ledger: (session, work) => this.#locks.runAll(invoiceIds, () => places.ledger(session, work)),
+      ...transactions,
+      ledger: (session, work) => this.#locks.runAll(invoiceIds, () => transactions.ledger(session, work)),
     };
   }
 

@@ -15,11 +15,9 @@ import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
-import type { FileLoad } from '../load/file-load.ts';
-import { loadBatch, loadFile, measureBatches } from '../load/load-files.ts';
 import type { OpenWarehouseOptions } from '../store.ts';
 import { LedgerWarehouse } from '../warehouse.ts';
-import { checkBucket, generationPath, type LakePlace, openLakeDatabase } from './attach-lake.ts';
+import { checkBucket, generationPath, type LakePlace, lakeSchema, openLakeDatabase } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
 import { writePointerFile } from './lake-reader.ts';
@@ -49,8 +47,8 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     );
     const publishedPath = warehousePaths(settings).published;
     const { dataPath } = address;
-    const loading = { onBatch: measureBatches(options.metrics), lingerMs: options.lingerMs ?? 0 };
-    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, ...loading };
+    const { metrics, lingerMs } = options;
+    const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, metrics, lingerMs };
     return new LedgerWarehouse(new LakeStore(parts), options);
   } catch (error) {
     await leave?.();
@@ -126,12 +124,27 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
     ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
+    await ledger.transaction((transaction) => transaction.script(replacedOnce(ledger.generation)));
     await prepare.whenMade?.(database);
     return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/**
+ * DuckLake compares a merge with other commits and then commits, so two processes that merge the same files can both succeed, and all rows
+ * are there twice. One of them was frozen while it was tidying, or lost its lock. With this index PostgreSQL refuses the second one.
+ */
+function replacedOnce(generation: number): string {
+  const schema = lakeSchema(generation);
+  return `
+    do $$ begin
+      if to_regclass('${schema}.replaced_once') is null then
+        create unique index replaced_once on ${schema}.ducklake_files_scheduled_for_deletion (data_file_id);
+      end if;
+    end $$`;
 }
 
 async function catchUpLake(
@@ -148,12 +161,9 @@ async function catchUpLake(
     onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
   });
   const { events, facts } = ingested;
-  const ways = {
-    alone: (file: FileLoad) => loadFile(database, file, lakeTransactions(ledger, [file])),
-    together: (files: readonly FileLoad[]) => loadBatch(database, files, lakeTransactions(ledger, files)),
-  };
   const { repeated, failed, purged, highest } = await repeatUnrepeated({
-    ...{ ways, archive, log, ledgers: ledger },
+    ...{ database, archive, log, ledgers: ledger },
+    transactionsOf: (files) => lakeTransactions(ledger, files),
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
     // The archive has the fact.
     onRepeated: async ({ loadId }) => {

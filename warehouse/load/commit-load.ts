@@ -257,16 +257,6 @@ export async function knownLoads(
   });
 }
 
-export function knownFiles(
-  ledgers: Ledgers,
-  loads: readonly Pick<FileLoad, 'invoiceId' | 'file'>[],
-): Promise<readonly (LoadOutcome | null)[]> {
-  return knownLoads(
-    ledgers,
-    loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 })),
-  );
-}
-
 function alreadyLoaded({ sha256 }: FileOfInvoice, lines: InvoiceLines | undefined): LoadOutcome | null {
   const derived = lines === undefined ? null : deriveInvoice(lines);
   if (lines === undefined || derived === null) return null;

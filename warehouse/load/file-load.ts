@@ -38,6 +38,9 @@ export interface FileLoad {
   readonly recordsPerCut?: number | undefined;
 }
 
+/** A load without its id. */
+export type NewLoad = Omit<FileLoad, 'loadId'>;
+
 /** The transactions around the parts of a load; one in a DuckDB file, two in a lake. */
 export interface LoadTransactions {
   /** Around everything that makes the load count. */

@@ -20,11 +20,18 @@ import type {
 } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
-import { isRowError, type Row } from '../duckdb/statements.ts';
+import { isRowError, type Ledgers, type Row } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
-import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
-import { type FileLoad, type LoadTransactions, Refusal, refusedByCells, refusedByScan } from './file-load.ts';
+import { commitLoad, commitLoads, knownLoads, readTotals } from './commit-load.ts';
+import {
+  type FileLoad,
+  type LoadTransactions,
+  type NewLoad,
+  Refusal,
+  refusedByCells,
+  refusedByScan,
+} from './file-load.ts';
 
 /** Rows and ledgers in one DuckDB file: one transaction. */
 export const ONE_FILE: LoadTransactions = {
@@ -281,64 +288,68 @@ function stagedFiles(loads: readonly FileLoad[]) {
   });
 }
 
-/** Called with the size of each batch; a file that is loaded alone is a batch of one. */
-export type OnBatch = (files: number) => void;
-
-export function measureBatches(metrics: Metrics | undefined): OnBatch {
-  const sizes = metrics?.histogram('load_batch_files');
-  return (files) => sizes?.observe(files);
-}
-
-export interface LoadWays<Load> {
-  readonly alone: (load: Load) => Promise<FileLoadOutcome>;
-  /** As `loadBatch`; called with two loads at least. */
-  readonly together: (loads: readonly Load[]) => Promise<readonly (FileLoadOutcome | null)[]>;
-  /** Called first, for a whole batch: in its order an outcome where nothing has to be done, else null. */
-  readonly known?: (loads: readonly Load[]) => Promise<readonly (LoadOutcome | null)[]>;
-}
-
-export interface BatchOptions {
-  readonly onBatch?: OnBatch;
-  readonly lingerMs?: number;
+export interface LoaderOptions<Load> {
+  readonly database: Database;
+  /** Gives the load its id. */
+  readonly numbered: (load: Load) => FileLoad | Promise<FileLoad>;
+  readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** A batch skips the files that are loaded by these ledgers; missing: it has no such file. */
+  readonly ledgers?: Ledgers;
+  readonly metrics?: Metrics | undefined;
+  readonly lingerMs?: number | undefined;
 }
 
 /** Loads small files that arrive during a load as the next batch. */
-export class BatchingLoader<Load extends Pick<FileLoad, 'file'>> {
-  readonly #ways: LoadWays<Load>;
+export class BatchingLoader<Load extends NewLoad> {
+  readonly #options: LoaderOptions<Load>;
   readonly #batches: GroupCommit<Load, LoadOutcome | null>;
-  readonly #onBatch: OnBatch;
+  readonly #measure: (files: number) => void;
 
-  constructor(ways: LoadWays<Load>, { onBatch = () => undefined, lingerMs = 0 }: BatchOptions = {}) {
-    this.#ways = ways;
-    this.#onBatch = onBatch;
-    this.#batches = new GroupCommit(
-      async (loads: readonly Load[]) => {
-        const known = (await ways.known?.(loads)) ?? [];
-        const rest = await this.#loadNew(loads.filter((_, index) => (known[index] ?? null) === null));
-        const next = rest.values();
-        return loads.map((_, index) => known[index] ?? next.next().value ?? null);
-      },
-      {
-        maxItems: BATCH_FILES,
-        weigh: ({ file }) => file.scan.records,
-        maxWeight: BATCH_RECORDS,
-        lingerMs,
-      },
-    );
+  constructor(options: LoaderOptions<Load>) {
+    this.#options = options;
+    const sizes = options.metrics?.histogram('load_batch_files');
+    this.#measure = (files) => sizes?.observe(files);
+    this.#batches = new GroupCommit((loads: readonly Load[]) => this.#loadGroup(loads), {
+      maxItems: BATCH_FILES,
+      weigh: ({ file }) => file.scan.records,
+      maxWeight: BATCH_RECORDS,
+      lingerMs: options.lingerMs ?? 0,
+    });
   }
 
-  /** The caller has checked whether a file that is not small is already loaded. */
-  async load(load: Load): Promise<LoadOutcome> {
-    const outcome = isSmall(load) ? await this.#batches.do(load) : null;
-    if (outcome !== null) return outcome;
-    this.#onBatch(1);
-    return this.#ways.alone(load);
+  /** The caller has checked whether a file that is not small or has to be alone is already loaded. */
+  async load(load: Load, isAlone = false): Promise<LoadOutcome> {
+    const outcome = isAlone || !isSmall(load) ? null : await this.#batches.do(load);
+    return outcome ?? this.#loadAlone(load);
+  }
+
+  async #loadGroup(loads: readonly Load[]): Promise<readonly (LoadOutcome | null)[]> {
+    const { ledgers } = this.#options;
+    const files = loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 }));
+    const known = ledgers === undefined ? [] : await knownLoads(ledgers, files);
+    const rest = await this.#loadNew(loads.filter((_, index) => (known[index] ?? null) === null));
+    const next = rest.values();
+    return loads.map((_, index) => known[index] ?? next.next().value ?? null);
   }
 
   async #loadNew(loads: readonly Load[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    const [first] = loads;
-    if (first === undefined) return [];
-    this.#onBatch(loads.length);
-    return loads.length === 1 ? [await this.#ways.alone(first)] : this.#ways.together(loads);
+    if (loads.length <= 1) return Promise.all(loads.map((load) => this.#loadAlone(load)));
+    this.#measure(loads.length);
+    const { database, numbered, transactionsOf, inTurn } = this.#options;
+    return inTurn(async () => {
+      const batch: FileLoad[] = [];
+      for (const load of loads) batch.push(await numbered(load));
+      return loadBatch(database, batch, transactionsOf(batch));
+    });
+  }
+
+  #loadAlone(load: Load): Promise<FileLoadOutcome> {
+    this.#measure(1);
+    const { database, numbered, transactionsOf, inTurn } = this.#options;
+    return inTurn(async () => {
+      const one = await numbered(load);
+      return loadFile(database, one, transactionsOf([one]));
+    });
   }
 }

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
-import { ClaimRefusedError, lineKey } from '../claim.ts';
+import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { offerLines } from './offers.ts';
-import { told } from './pages.ts';
+import { answered } from './pages.ts';
 import { render } from './render.ts';
 
 const ADDRESS = '/money-at-risk';
@@ -29,9 +29,9 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     },
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
-        told(host, reply, async () => {
-          const { risk, state, page, ...asked } = Asked.parse(request.query);
-          const menu = host.periodMenu(withUsualDays(asked, now()), ADDRESS);
+        answered(host, reply, async () => {
+          const { risk, state, page, ...query } = Query.parse(request.query);
+          const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
           const found = await disputes.atRisk({ from: menu.from, to: menu.to });
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
@@ -41,9 +41,9 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             return `${ADDRESS}?${new URLSearchParams({ ...place, page: String(number) })}`;
           };
           const html = render('at-risk', {
-            ...{ ...shownOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
+            ...{ ...summaryOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
             ...{ found: chosen.length, first: (page - 1) * ROWS_ON_A_PAGE + 1 },
-            shown: chosen.slice((page - 1) * ROWS_ON_A_PAGE, page * ROWS_ON_A_PAGE),
+            lines: chosen.slice((page - 1) * ROWS_ON_A_PAGE, page * ROWS_ON_A_PAGE),
             newCount: found.lines.filter((line) => isChosen(line, risk)).length,
             previous: page > 1 ? to(page - 1) : null,
             next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
@@ -60,12 +60,10 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const { lines } = await disputes.atRisk({ from, to });
           const keys = new Set(form.getAll('line'));
           const isAll = form.get('all') === 'yes';
-          const { risk } = Asked.parse({ risk: form.get('risk') });
+          const { risk } = Query.parse({ risk: form.get('risk') });
           const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
-            throw new ClaimRefusedError('No row is ticked', {
-              hint: 'go back and tick what is to be claimed',
-            });
+            throw refused('No row is ticked', 'go back and tick what is to be claimed');
           return offerLines(disputes, chosen, 'money at risk');
         }),
       );
@@ -74,7 +72,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
 }
 
 const day = z.string().min(1).optional().catch(undefined);
-const Asked = z.object({
+const Query = z.object({
   risk: z
     .enum(Object.keys(RISKS) as [Risk, ...Risk[]])
     .optional()
@@ -84,22 +82,22 @@ const Asked = z.object({
   page: z.coerce.number().int().min(1).catch(1),
 });
 
-/** Whether "Claim all" claims it: a new line of the finding that the page shows. */
+/** Whether "Claim all" claims it: a new line of the finding that the page lists. */
 function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {
   return line.state === 'new' && (risk === undefined || line.risk === risk);
 }
 
 function withUsualDays(
-  asked: Pick<Partial<z.output<typeof Asked>>, 'from' | 'to' | 'period'>,
+  query: Pick<Partial<z.output<typeof Query>>, 'from' | 'to' | 'period'>,
   now: Date,
-): typeof asked {
-  if ((asked.from ?? asked.to ?? asked.period) !== undefined) return asked;
+): typeof query {
+  if ((query.from ?? query.to ?? query.period) !== undefined) return query;
   const today = now.toISOString().slice(0, 10);
-  return { ...asked, from: shiftDay(today, -USUAL_DAYS), to: today };
+  return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
 /** Claimable amounts in total and by finding; amounts of two currencies or partners are never added. */
-function shownOf({ lines, notes }: AtRisk) {
+function summaryOf({ lines, notes }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);
   const claimed = lines.filter(({ state }) => state === 'claimed');

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
-import { CLAIM_STATES, ClaimRefusedError, changedText, checkNext } from '../claim.ts';
+import { CLAIM_STATES, changedText, checkNext, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
@@ -11,7 +11,7 @@ import type { Claimable } from '../findings.ts';
 /** Lines that are listed; the others are counted. */
 const MAX_NAMED = 100;
 
-const Asked = z.object({
+const ReportQuery = z.object({
   filters: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   parameters: z.record(z.string(), z.string()),
 });
@@ -19,27 +19,26 @@ const Asked = z.object({
 /** From ticked rows of a report. @throws BillsyncError nothing can be claimed of them, and why */
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
-  const asked = Asked.safeParse(jsonOf(form.get('asked') ?? ''));
-  if (finding === undefined || !asked.success) throw new ClaimRefusedError('The form is not one of ours');
+  const query = ReportQuery.safeParse(jsonOf(form.get('asked') ?? ''));
+  if (finding === undefined || !query.success) throw refused('The form is not one of ours');
   const rows = new Set(form.getAll('row'));
-  if (rows.size === 0)
-    throw new ClaimRefusedError('No row is ticked', { hint: 'go back and tick what is to be claimed' });
-  const { lines: found } = await disputes.find({ finding, ...asked.data, rows, trackingNumbers: null });
+  if (rows.size === 0) throw refused('No row is ticked', 'go back and tick what is to be claimed');
+  const { lines: found } = await disputes.find({ finding, ...query.data, rows, trackingNumbers: null });
   return offerLines(disputes, found, finding);
 }
 
-/** @param from what found them, for the audit log @throws ClaimRefusedError none of them can be claimed */
+/** @param from what found them, for the audit log @throws ClaimError none of them can be claimed */
 export function offerLines(disputes: Disputes, found: readonly Claimable[], from: string): Offered {
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
   if (lines.length === 0)
-    throw new ClaimRefusedError('There is nothing to be claimed', {
-      hint:
-        passed
-          .slice(0, 3)
-          .map((line) => lineText(line).replace(/\.$/, ''))
-          .join('; ') || 'no line of these rows was billed too high',
-    });
+    throw refused(
+      'Nothing can be claimed',
+      passed
+        .slice(0, 3)
+        .map((line) => lineText(line).replace(/\.$/, ''))
+        .join('; ') || 'no line of these rows was billed too high',
+    );
   const named = [...lines, ...passed].slice(0, MAX_NAMED);
   const rest = found.length - named.length;
   return {
@@ -54,7 +53,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
       reasonLabel: 'Note, for yourselves',
       isReasonOptional: true,
       command: 'disputes open',
-      target: [from, ...lines.slice(0, MAX_NAMED).map(({ trackingNumber }) => trackingNumber)],
+      target: [from, ...lines.slice(0, MAX_NAMED).map(({ tracking_number }) => tracking_number)],
       back: '/disputes',
     },
     async perform(note, by) {
@@ -67,20 +66,20 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   };
 }
 
-/** Changes claims that still have the shown versions. @throws BillsyncError the change is not allowed */
+/** Changes claims that still have the versions of the form. @throws BillsyncError the change is not allowed */
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
-  const asked = form.get('state') ?? '';
-  const state = CLAIM_STATES.find((each) => each === asked) ?? null;
-  if (state === null && asked !== '') throw new ClaimRefusedError('There is no such state');
+  const name = form.get('state') ?? '';
+  const state = CLAIM_STATES.find((each) => each === name) ?? null;
+  if (state === null && name !== '') throw refused('There is no such state');
   const seen = form.getAll('claim').map((text) => {
     const [id = '', version = ''] = text.split(':');
     return { id, version: Number(version) };
   });
-  if (seen.length === 0) throw new ClaimRefusedError('No claim is ticked');
+  if (seen.length === 0) throw refused('No claim is ticked');
   const { claims } = await disputes.list();
   const found = seen.map(({ id }) => {
     const claim = claims.find((each) => each.id === id);
-    if (claim === undefined) throw new ClaimRefusedError('There is no such claim');
+    if (claim === undefined) throw refused('There is no such claim');
     if (state !== null) checkNext(claim, state);
     return claim;
   });
@@ -93,8 +92,8 @@ export async function offerChange(disputes: Disputes, form: URLSearchParams): Pr
       consequences: found
         .slice(0, MAX_NAMED)
         .map(
-          ({ id, state: now, trackingNumber, outstanding, recovered, currencyCode }) =>
-            `${id} is ${now}: ${trackingNumber}, claimed ${outstanding} ${currencyCode}, recovered ${recovered} ${currencyCode}.`,
+          ({ id, state: now, tracking_number, outstanding, recovered, currency_code }) =>
+            `${id} is ${now}: ${tracking_number}, claimed ${outstanding} ${currency_code}, recovered ${recovered} ${currency_code}.`,
         ),
       label: state === null ? 'Add the note' : 'Change',
       reasonLabel: 'Note, for yourselves',
@@ -111,18 +110,18 @@ export async function offerChange(disputes: Disputes, form: URLSearchParams): Pr
 }
 
 function lineText(line: Claimable): string {
-  const { trackingNumber, invoiceNumber, invoiceId, billed, expected, claimed, currencyCode, hindrance } =
+  const { tracking_number, invoice_number, invoice_id, billed, expected, claimed, currency_code, hindrance } =
     line;
-  const which = `${trackingNumber} on invoice ${invoiceNumber ?? invoiceId}`;
-  if (hindrance !== null) return `${which} is passed over: ${hindrance}.`;
-  return `${which}: billed ${billed}, expected ${expected}, claimed ${claimed} ${currencyCode}.`;
+  const which = `${tracking_number} on invoice ${invoice_number ?? invoice_id}`;
+  if (hindrance !== null) return `${which} is skipped: ${hindrance}.`;
+  return `${which}: billed ${billed}, expected ${expected}, claimed ${claimed} ${currency_code}.`;
 }
 
-/** By currency; partners are told apart on the list. */
+/** By currency; the list has a line for each partner. */
 function sumOf(lines: readonly Claimable[]): string {
-  const standing = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
-  return totalsOf(standing)
-    .map(({ claimed, currencyCode }) => `${claimed} ${currencyCode}`)
+  const summed = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
+  return totalsOf(summed)
+    .map(({ claimed, currency_code }) => `${claimed} ${currency_code}`)
     .join(', ');
 }
 

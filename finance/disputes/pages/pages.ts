@@ -5,9 +5,8 @@ import { z } from 'zod';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
-import { CLAIM_STATES, ClaimRefusedError, chosenOf, NEXT_STATES } from '../claim.ts';
-import { claimJson, totalsJson, wholeClaimJson } from '../claim-json.ts';
-import { totalsOf } from '../claim-status.ts';
+import { CLAIM_STATES, ClaimError, chosenOf, NEXT_STATES } from '../claim.ts';
+import { claimJson, totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { rowKey } from '../findings.ts';
 import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
@@ -16,7 +15,7 @@ import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
 /** More are found by state and carrier. */
-const MAX_SHOWN = 500;
+const MAX_LISTED = 500;
 
 interface Named {
   readonly Params: { readonly id: string };
@@ -33,14 +32,14 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
       const { claims } = await disputes.list();
       return claims.filter(({ state, concerns }) => state === 'open' || concerns.length > 0).length;
     },
-    async find(words) {
+    async find(text) {
       const { claims } = await disputes.list();
       return claims
-        .filter(({ id, trackingNumber }) =>
-          [id.toLowerCase(), trackingNumber.toLowerCase()].includes(words.toLowerCase()),
+        .filter(({ id, tracking_number }) =>
+          [id.toLowerCase(), tracking_number.toLowerCase()].includes(text.toLowerCase()),
         )
-        .map(({ id, trackingNumber, state }) => ({
-          ...{ kind: 'claim', name: id, more: `${trackingNumber}, ${state}`, address: `${ADDRESS}/${id}` },
+        .map(({ id, tracking_number, state }) => ({
+          ...{ kind: 'claim', name: id, more: `${tracking_number}, ${state}`, address: `${ADDRESS}/${id}` },
         }));
     },
     register(app, host) {
@@ -56,43 +55,43 @@ function registerPages(
   { disputes, now }: { readonly disputes: Disputes; readonly now: () => Date },
 ): void {
   app.get(ADDRESS, (request, reply) =>
-    told(host, reply, async () => {
+    answered(host, reply, async () => {
       const { claims, problems } = await disputes.list();
-      const asked = Asked.parse(request.query);
-      const chosen = chosenOf(claims, asked);
+      const query = Query.parse(request.query);
+      const chosen = chosenOf(claims, query);
       const totals = totalsOf(chosen);
       const carriers = [...Map.groupBy(claims, ({ carrier }) => carrier.toLowerCase()).values()]
         .map(([of]) => of?.carrier ?? '')
         .sort();
-      const shown = chosen.slice(0, MAX_SHOWN);
+      const listed = chosen.slice(0, MAX_LISTED);
       const html = render('claims', {
-        ...{ asked, problems, totals, carriers, shown, states: CLAIM_STATES },
+        ...{ query, problems, totals, carriers, claims: listed, states: CLAIM_STATES },
         ...{
-          left: chosen.length - shown.length,
+          left: chosen.length - listed.length,
           canAct: host.operators !== null,
           noOperator: host.noOperator,
         },
-        next: asked.state === null ? BY_USE : NEXT_STATES[asked.state],
+        next: query.state === null ? BY_USE : NEXT_STATES[query.state],
         files: CLAIM_FORMATS,
       });
-      const data = { claims: chosen.map(claimJson), totals: totals.map(totalsJson), problems };
+      const data = { claims: chosen.map(claimJson), totals, problems };
       return host.send(reply, { title: 'Disputes', html, data });
     }),
   );
   app.get(`${ADDRESS}/export`, (request, reply) =>
-    told(host, reply, async () => {
-      const asked = Asked.parse(request.query);
-      const chosen = [...chosenOf((await disputes.list()).claims, asked)].reverse();
-      const { body } = await claimFile(chosen, asked.format, now());
-      const name = `claims-${asked.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${asked.format}`;
+    answered(host, reply, async () => {
+      const query = Query.parse(request.query);
+      const chosen = [...chosenOf((await disputes.list()).claims, query)].reverse();
+      const { body } = await claimFile(chosen, query.format, now());
+      const name = `claims-${query.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${query.format}`;
       return reply
-        .type(asked.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
+        .type(query.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
         .header('content-disposition', `attachment; filename="${name}"`)
         .send(typeof body === 'string' ? body : Buffer.from(body));
     }),
   );
   app.get<Named>(`${ADDRESS}/:id`, (request, reply) =>
-    told(host, reply, async () => {
+    answered(host, reply, async () => {
       const { claims, problems } = await disputes.list();
       const claim = claims.find(({ id }) => id === request.params.id);
       if (claim === undefined) {
@@ -103,7 +102,7 @@ function registerPages(
         ...{ claim, problems, next: NEXT_STATES[claim.state], canAct: host.operators !== null },
         noOperator: host.noOperator,
       });
-      return host.send(reply, { title: `Claim ${claim.id}`, html, data: wholeClaimJson(claim) });
+      return host.send(reply, { title: `Claim ${claim.id}`, html, data: claim });
     }),
   );
 }
@@ -121,14 +120,14 @@ function registerForms(operators: NonNullable<PluginHost['operators']>, disputes
 }
 
 /** Known states; other values of an address are ignored. */
-const Asked = z.object({
+const Query = z.object({
   state: z.enum(CLAIM_STATES).nullable().catch(null),
   carrier: z.string().min(1).nullable().catch(null),
   format: z.enum(CLAIM_FORMATS).catch('xlsx'),
 });
 
-/** A mistake in a file or in what is asked is a sentence on the page. */
-export async function told(
+/** An invalid file or request is a sentence on the page. */
+export async function answered(
   host: PluginHost,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,
@@ -138,7 +137,7 @@ export async function told(
   } catch (error) {
     if (!(error instanceof BillsyncError)) throw error;
     const problem = sentenceOf(error);
-    const status = error instanceof ClaimRefusedError ? 400 : 503;
+    const status = error instanceof ClaimError ? 400 : 503;
     const page = { title: 'Disputes', html: render('problem', { problem }), data: { error: problem } };
     return host.send(reply.code(status), page);
   }

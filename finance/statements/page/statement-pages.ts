@@ -14,7 +14,7 @@ import {
   statementMonth,
 } from '../make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
-import { PAPERS, StatementRefusedError, tenantOf } from '../statement.ts';
+import { PAPERS, statementRefused, tenantOf } from '../statement.ts';
 import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';
@@ -38,7 +38,7 @@ export function statementPages(sources: Sources): PluginPages {
       by,
       bases: DATE_BASES,
       problem: null,
-      shown: null,
+      content: null,
     };
     const send = (title: string, values: object, data: unknown): Promise<FastifyReply> =>
       host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), data });
@@ -57,7 +57,7 @@ export function statementPages(sources: Sources): PluginPages {
           .header('content-disposition', `attachment; filename="${file.name}"`)
           .send(typeof file.body === 'string' ? file.body : Buffer.from(file.body));
       const { statement } = found;
-      return await send('Statements', { shown: shownOf(found, tenant) }, statement);
+      return await send('Statements', { content: contentOf(found, tenant) }, statement);
     } catch (error) {
       if (!(error instanceof BillsyncError) || !STATUS.has(error.exitCode)) throw error;
       reply.code(STATUS.get(error.exitCode) ?? 400);
@@ -112,17 +112,17 @@ const STATUS: ReadonlyMap<number, number> = new Map([
   [EXIT.checkFailed, 503],
 ]);
 
-/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementRefusedError there is no such format or paper */
-function formatOf(query: Query, asked: string) {
-  const format = STATEMENT_FORMATS.find((each) => each === (asked === 'shipments' ? 'csv' : asked));
+/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementError there is no such format or paper */
+function formatOf(query: Query, name: string) {
+  const format = STATEMENT_FORMATS.find((each) => each === (name === 'shipments' ? 'csv' : name));
   if (format === undefined)
-    throw new StatementRefusedError(`There is no format "${asked}" of statements`, {
-      hint: `take json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
-    });
+    throw statementRefused(
+      `There is no format "${name}" of statements`,
+      `use json, shipments, ${STATEMENT_FORMATS.join(', ')}`,
+    );
   const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
-  if (paper === undefined)
-    throw new StatementRefusedError('There is no such paper', { hint: `take ${PAPERS.join(', ')}` });
-  return { format, paper, isLines: asked === 'shipments' };
+  if (paper === undefined) throw statementRefused('There is no such paper', `use ${PAPERS.join(', ')}`);
+  return { format, paper, isLines: name === 'shipments' };
 }
 
 async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnType<typeof formatOf>) {
@@ -130,14 +130,14 @@ async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnTyp
   return (isLines ? lines : first) ?? null;
 }
 
-function shownOf({ statement, shipments, state }: MadeStatement, tenant: string) {
+function contentOf({ statement, shipments, state }: MadeStatement, tenant: string) {
   const address = (more: Readonly<Record<string, string>>): string =>
     `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, by: statement.by, ...more })}`;
   return {
     title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
     head: headOf(statement),
     tables: tablesOf(statement).map(cellsOf),
-    cannotSay: statement.cannot_say,
+    limits: statement.limits,
     downloads: [
       { label: 'PDF, A4', address: address({ format: 'pdf', paper: 'a4' }) },
       { label: 'PDF, Letter', address: address({ format: 'pdf', paper: 'letter' }) },

@@ -1,12 +1,12 @@
 /** The type of a runbook entry; every alert has one. */
 
 /**
- * `critical`: figures or deliveries are at stake now. `warning`: somebody has to decide or fix something today.
+ * `critical`: totals or deliveries are affected now. `warning`: a person has to decide or fix something today.
  * `info`: for information; nothing has to be done.
  */
 export type Severity = 'critical' | 'warning' | 'info';
 
-/** Sentences are Markdown of the simplest kind: words, and commands between backticks. */
+/** Sentences are simple Markdown: text, and commands between backticks. */
 export interface RunbookEntry {
   readonly severity: Severity;
   /** The second part of the key when there is one alert per item: an invoice, a reason. */
@@ -18,10 +18,10 @@ export interface RunbookEntry {
   readonly scope?: 'machine' | 'process';
   /** It reports a past event that nothing undoes: it ends when a person acknowledges it (ADR 20). */
   readonly isNotice?: true;
-  /** The condition, and its effect on deliveries and figures. */
+  /** The condition, and its effect on deliveries and totals. */
   readonly meaning: string;
   readonly firstLook: readonly string[];
   readonly cure: readonly string[];
-  /** How to tell that it is over. */
+  /** How to see that it is over. */
   readonly proof: string;
 }

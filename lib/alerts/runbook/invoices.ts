@@ -13,11 +13,11 @@ export const INVOICES = {
       '`billsync quarantine show FILE` for a file: line, column and rule',
     ],
     cure: [
-      'Tell the billing service; when it has corrected the invoice: `billsync invoices retry ID`.',
+      'Inform the billing service; when it has corrected the invoice: `billsync invoices retry ID`.',
       'If a person can export the file: `billsync import FILE --invoice ID`.',
       'A missing permission (403): have the scope added to our credentials, then retry.',
     ],
-    proof: '`billsync invoices show ID` says loaded (or voided), which resolves the alert.',
+    proof: '`billsync invoices show ID` shows loaded (or voided), which resolves the alert.',
   },
   retries: {
     severity: 'warning',
@@ -99,7 +99,7 @@ export const INVOICES = {
     meaning: 'An invoice that had been counted was voided; its shipments were removed from every total.',
     firstLook: ['`billsync invoices show ID`: since when it had counted'],
     cure: [
-      'Tell everyone who was given figures that include it. If the void is the service’s mistake: `billsync invoices restore ID --reason TEXT`.',
+      'Inform everyone who received totals that include it. If the void is the service’s mistake: `billsync invoices restore ID --reason TEXT`.',
     ],
     proof: '`billsync report rebills` shows what was billed again in its place.',
   },
@@ -128,7 +128,7 @@ export const INVOICES = {
     each: 'rule and finding',
     isNotice: true,
     meaning:
-      'A row of a report meets a rule of `user/cost-rules.yaml`. It is reported once, whatever its figures become; no figure was changed.',
+      'A row of a report meets a rule of `user/cost-rules.yaml`. It is reported once, even if its values change; no amount was changed.',
     firstLook: [
       'the page or command that the alert names',
       '`billsync alerts costs`: all that meets a rule now',
@@ -145,7 +145,7 @@ export const INVOICES = {
       'A rule of `user/cost-rules.yaml` cannot be applied, or the file cannot be read: what it should find is not reported.',
     firstLook: ['line, rule and reason in the alert', '`billsync alerts costs`'],
     cure: [
-      'Write what the alert says instead; `billsync alerts costs` tries the file without sending anything.',
+      'Correct it as the alert describes; `billsync alerts costs` tests the file without sending anything.',
     ],
     proof: 'The alert clears at the next check, at most a minute after a publication.',
   },
@@ -157,7 +157,7 @@ export const INVOICES = {
     cure: [
       '`billsync disputes export --carrier NAME --output FILE`; send the file, then `billsync disputes state sent ID`.',
       'What is not worth it: `billsync disputes state closed ID --note WHY`.',
-      'A file that cannot be read: write what the alert says instead, or restore it from a backup.',
+      'A file that cannot be read: correct it as the alert describes, or restore it from a backup.',
     ],
     proof: 'The alert clears at the next look, at most an hour later.',
   },
@@ -170,7 +170,7 @@ export const INVOICES = {
       '`billsync disputes show ID`: its history and the credits of its number',
     ],
     cure: [
-      'Ask the carrier again and note it, which begins the days anew: `billsync disputes note ID --note WHAT`.',
+      'Ask the carrier again and add a note, which restarts the days: `billsync disputes note ID --note TEXT`.',
       'What was refused: `billsync disputes state rejected ID --note WHY`.',
     ],
     proof: 'The alert clears at the next look, at most an hour later.',

@@ -12,7 +12,7 @@ export const MACHINE = {
     cure: [
       'Wait for the rebuild; large archives take minutes.',
       'If the alert names losses: restore the archive from its backup, then stop the worker, run `billsync rebuild`, start the worker.',
-      'If the rebuild cannot start: `billsync rebuild --dry-run` says why.',
+      'If the rebuild cannot start: `billsync rebuild --dry-run` shows why.',
     ],
     proof: '`billsync verify` ends with 0.',
   },
@@ -37,7 +37,7 @@ export const MACHINE = {
     firstLook: ['the alert: which server, by how much', '`timedatectl`, `billsync doctor` (clock)'],
     cure: [
       'Set the clock and keep it synchronized (NTP).',
-      'If this machine’s clock is right: the server’s is wrong; tell those who run it.',
+      'If this machine’s clock is right: the server’s is wrong; inform its operators.',
     ],
     proof: 'The page `/health` shows the component `clock` as healthy within a minute; no restart is needed.',
   },
@@ -60,7 +60,7 @@ export const MACHINE = {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'The warehouse was rebuilt, but the archive no longer held everything that was in it: invoices are missing from the figures.',
+      'The warehouse was rebuilt, but the archive no longer held everything that was in it: invoices are missing from the totals.',
     firstLook: [
       'the alert: how many losses, and the first of them',
       'the log of the role `worker`: each of them',
@@ -74,7 +74,7 @@ export const MACHINE = {
   ingest: {
     severity: 'critical',
     scope: 'process',
-    meaning: 'What was received does not reach the warehouse. Deliveries are kept; figures are not updated.',
+    meaning: 'What was received does not reach the warehouse. Deliveries are kept; totals are not updated.',
     firstLook: ['the log of the role `worker`: what failed', '`billsync verify`: records that are set aside'],
     cure: ['Fix what is named (disk, permissions, a lake’s PostgreSQL). The work resumes automatically.'],
     proof: 'The page `/health` shows the component `ingest` as healthy.',
@@ -98,7 +98,7 @@ export const MACHINE = {
   publication: {
     severity: 'critical',
     scope: 'process',
-    meaning: 'Nothing new is published; readers keep the previous figures.',
+    meaning: 'Nothing new is published; readers keep the previous publication.',
     firstLook: [
       '`df -h` of the data folder',
       '`ls -l DATA/reports.duckdb`: owner and permissions',
@@ -169,7 +169,7 @@ export const MACHINE = {
     cure: [
       'Renew it and put the new one in the same place. The endpoint picks up a renewed certificate without a restart; for anything else, restart.',
     ],
-    proof: 'The page `/health` says until when the new one is valid; the alert is resolved within a minute.',
+    proof: 'The page `/health` shows until when the new one is valid; the alert is resolved within a minute.',
   },
   process: {
     severity: 'critical',
@@ -204,7 +204,7 @@ export const MACHINE = {
     each: 'component',
     scope: 'process',
     meaning:
-      'A component has been unhealthy for two minutes. Most components have their own alert, which says more.',
+      'A component has been unhealthy for two minutes. Most components have their own alert with details.',
     firstLook: ['the page `/health`: which component, since when, why', '`billsync alerts list`'],
     cure: ['Follow the alert of that component; `billsync doctor` tests each connection.'],
     proof: '`/readyz` answers 200 and `billsync_component_up` is 1 for all.',
@@ -212,7 +212,7 @@ export const MACHINE = {
   'dashboard/wrong-credentials': {
     severity: 'warning',
     meaning:
-      'Wrong passwords for the dashboard were refused: somebody forgot it, a monitor uses an old one, or somebody is guessing.',
+      'Wrong passwords for the dashboard were refused: a person forgot it, a monitor uses an old one, or someone is guessing.',
     firstLook: [
       'the address in the alert: is it a colleague or a monitor?',
       '`billsync audit list`: was anything done?',

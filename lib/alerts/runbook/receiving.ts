@@ -18,7 +18,7 @@ export const RECEIVING = {
       'Afterwards `billsync report gaps` and `billsync backfill ID` for what was announced in the meantime.',
     ],
     proof:
-      '`billsync doctor` says that the endpoint answers; `billsync sandbox test-event` or a test event of the service is answered 200.',
+      '`billsync doctor` reports that the endpoint answers; `billsync sandbox test-event` or a test event of the service is answered 200.',
   },
   'endpoint/certificate': {
     severity: 'warning',
@@ -124,10 +124,10 @@ export const RECEIVING = {
     severity: 'warning',
     isNotice: true,
     meaning:
-      'A delivery has two values for one field. It was kept and neither value is used; the service is asked for what is missing.',
+      'A delivery has two values for one field. It was kept and neither value is used; the details are requested from the service.',
     firstLook: ['`billsync events show ID`: all values', '`billsync invoices show ID`'],
-    cure: ['Tell the billing service: one of the two values is wrong.'],
-    proof: '`billsync invoices show ID` says loaded, with the total that the service confirms.',
+    cure: ['Inform the billing service: one of the two values is wrong.'],
+    proof: '`billsync invoices show ID` shows loaded, with the total that the service confirms.',
   },
   quarantine: {
     severity: 'warning',
@@ -139,7 +139,7 @@ export const RECEIVING = {
     firstLook: ['`billsync quarantine list`', '`billsync quarantine show ID`'],
     cure: [
       '`unknown-event-type`, `unknown-schema-version`: upgrade billsync, then `billsync quarantine requeue ID`.',
-      '`foreign-partner`: the service delivers another account’s events to us; tell the service, then `billsync quarantine discard ID`.',
+      '`foreign-partner`: the service delivers another account’s events to us; inform the service, then `billsync quarantine discard ID`.',
       'If the body is unreadable: ask the service for the event again, or `billsync backfill INVOICE`.',
     ],
     proof: '`billsync quarantine list` is empty.',
@@ -149,13 +149,13 @@ export const RECEIVING = {
     scope: 'machine',
     isNotice: true,
     meaning:
-      'Somebody with the endpoint’s password sends more unusable deliveries than are kept of one day. Deliveries that can be understood are kept as ever.',
+      'A sender with the endpoint’s password sends more unusable deliveries than are kept per day. Usable deliveries are kept as always.',
     firstLook: [
       '`billsync quarantine list`: the first of the day',
       'the log of the endpoint: what is refused, and why',
     ],
     cure: [
-      'Tell the service when it is broken. Otherwise change the password: `BILLSYNC_WEBHOOK_BASIC_AUTH` takes the old and the new one meanwhile.',
+      'Inform the service when it is the cause. Otherwise change the password: `BILLSYNC_WEBHOOK_BASIC_AUTH` takes the old and the new one meanwhile.',
     ],
     proof: '`billsync_quarantined_total` no longer rises.',
   },

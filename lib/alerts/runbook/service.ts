@@ -28,7 +28,7 @@ export const SERVICE = {
       '`billsync doctor` (billing service)',
     ],
     cure: [
-      'If the fault is the service’s: wait, or tell them. Nothing is lost.',
+      'If the fault is the service’s: wait, or inform them. Nothing is lost.',
       'If it is ours: check name resolution, proxy (`HTTPS_PROXY`), firewall, CA (`BILLSYNC_CA_FILE`).',
     ],
     proof:
@@ -41,9 +41,9 @@ export const SERVICE = {
     firstLook: ['the alert: what the service answered', '`billsync doctor` (billing service)'],
     cure: [
       'HTTP 403: have the permission to read invoices added to our credentials.',
-      'A redirect or a page: correct `BILLSYNC_BASE_URL`, or tell the service.',
+      'A redirect or a page: correct `BILLSYNC_BASE_URL`, or inform the service.',
     ],
-    proof: 'The next readable answer resolves the alert; `billsync reconcile --wait` asks for one.',
+    proof: 'The next readable answer resolves the alert; `billsync reconcile --wait` requests one.',
   },
   gaps: {
     severity: 'warning',
@@ -74,13 +74,13 @@ export const SERVICE = {
   schedule: {
     severity: 'warning',
     meaning:
-      'What runs by the clock did not: the reconciliation (it finds lost events, asks after voids, proves the warehouse) or a report. Figures stay right; what only it finds is found late.',
+      'A scheduled job did not run: the reconciliation (it finds lost events, checks voids, verifies the warehouse) or a report. Totals stay right; what only the job finds is found late.',
     firstLook: [
       'the alert: which one, when, and how it ended',
       '`billsync schedule show`; the log of the role `worker` at that time',
     ],
     cure: [
-      '`billsync reconcile` runs it now and says what went wrong; mend what it names.',
+      '`billsync reconcile` runs it now and reports what failed; fix that.',
       'A removed schedule of the reconciliation is made again by the worker within a minute; that of a report by `billsync report NAME --schedule`.',
     ],
     proof:
@@ -105,7 +105,7 @@ export const SERVICE = {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'Unencrypted data was found in Temporal and ignored. billsync encrypts everything it sends there, so somebody else has access to it.',
+      'Unencrypted data was found in Temporal and ignored. billsync encrypts everything it sends there, so someone else has access to it.',
     firstLook: ['who can connect to Temporal’s port: `ss -ltnp`, firewall, namespace permissions'],
     cure: ['Close the port to others, or use a namespace with its own credentials.'],
     proof: 'The alert is not repeated after `BILLSYNC_ALERT_QUIET_WINDOW`.',
@@ -126,7 +126,7 @@ export const SERVICE = {
     severity: 'critical',
     isNotice: true,
     meaning:
-      'An event reached the workflow of another invoice and was ignored: somebody copied it within Temporal.',
+      'An event reached the workflow of another invoice and was ignored: it was copied within Temporal.',
     firstLook: ['who can connect to Temporal’s port'],
     cure: ['Close the port to others.'],
     proof: 'The alert is not repeated after `BILLSYNC_ALERT_QUIET_WINDOW`.',

@@ -38,11 +38,11 @@ export async function playFault<Where extends Stage>(
 ): Promise<FaultReport> {
   const { dataDir } = stage.product;
   const admin = stage.product.address('up', 'dashboard') ?? '';
-  const earlier = new Set((await openAlerts(join(dataDir, 'run'))).map(({ key }) => key));
+  const earlier = new Set((await openAlerts(dataDir)).map(({ key }) => key));
   const invoiceId = await fault.inject(stage);
   const beganMs = performance.now();
   const raised = async () =>
-    (await openAlerts(join(dataDir, 'run'))).find(
+    (await openAlerts(dataDir)).find(
       ({ key, name, title, detail }) =>
         name === fault.alert &&
         (!earlier.has(key) || invoiceId === null) &&
@@ -89,8 +89,7 @@ async function cured<Where extends Stage>(
     process.stderr.write(`${fault.name}: the cure failed: ${(error as Error).message}\n`);
     return null;
   }
-  const run = join(stage.product.dataDir, 'run');
-  while ((await openAlerts(run)).some(({ key }) => key === alert.key)) {
+  while ((await openAlerts(stage.product.dataDir)).some(({ key }) => key === alert.key)) {
     if (performance.now() - beganMs > OVER_WITHIN_MS) return null;
     await sleep(LOOK_EVERY_MS);
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
-import { lookAtCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
+import { checkCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
@@ -113,16 +113,16 @@ describe('a rule', () => {
 describe('a finding', () => {
   test('is reported once, also by the next process', async () => {
     await write(SPEND);
-    await lookAtCosts(options());
-    await lookAtCosts(options());
+    await checkCosts(options());
+    await checkCosts(options());
     expect(titles()).toEqual([expect.stringMatching(/^spend-up: .*tenant Acme/)]);
     expect(raised[0]?.key).toMatch(/^cost-rule\/spend-up\/[0-9a-f]{16}$/);
   });
 
   test('is reported again for another week', async () => {
     await write(SPEND.replace('above: 20', 'below: 20'));
-    await lookAtCosts(options());
-    await lookAtCosts(options({ now: () => new Date('2026-04-01T12:00:00Z') }));
+    await checkCosts(options());
+    await checkCosts(options({ now: () => new Date('2026-04-01T12:00:00Z') }));
     const weeks = raised.map(({ title, detail }) => `${/tenant (\w+)/.exec(title)?.[1]} ${detail}`);
     expect(new Set(weeks).size).toBe(raised.length);
     expect(raised.length).toBeGreaterThan(1);
@@ -130,15 +130,15 @@ describe('a finding', () => {
 
   test('is reported again after a process died before it recorded the report', async () => {
     await write(SPEND);
-    await lookAtCosts(options());
+    await checkCosts(options());
     await rm(inStore('cost-findings.json'));
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(raised).toHaveLength(2);
   });
 
   test('links to the configured dashboard', async () => {
     await write(SPEND);
-    await lookAtCosts(options({ dashboardUrl: 'https://admin.example/bill' }));
+    await checkCosts(options({ dashboardUrl: 'https://admin.example/bill' }));
     expect(raised[0]?.detail).toBe(
       'https://admin.example/bill/reports/tenants?from=2026-03-16&to=2026-03-22',
     );
@@ -146,10 +146,10 @@ describe('a finding', () => {
 
   test('is counted beyond the first ten', async () => {
     await write('rules: [{ name: all, report: cost, parameters: { by: week+tenant } }]');
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(titles()).toHaveLength(11);
     expect(titles().at(-1)).toBe('all: 1 more finding');
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(titles()).toHaveLength(11);
   });
 
@@ -200,23 +200,23 @@ describe('rules that cannot be meant', () => {
     ['', 'rules'],
   ])('%j are named with their line', async (rules, words) => {
     await write(rules);
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(raised).toMatchObject([{ key: 'cost-rules', detail: expect.stringContaining(words) }]);
   });
 
   test('of a column that is not there are an alert, and the other rules are applied', async () => {
     await write(`${SPEND}  - { name: odd, report: tenants, when: { nosuch: { above: 1 } } }\n`);
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(titles()).toEqual([expect.stringContaining('spend-up'), 'Cost rules cannot be applied']);
     expect(raised[1]?.detail).toContain('rule odd: tenants has no such column "nosuch"');
     await write(SPEND);
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(resolved).toEqual(['cost-rules']);
   });
 
   test('of a tenant that is misspelt are an alert, not a rule that finds nothing', async () => {
     await write('rules: [{ name: typo, report: tenants, filters: { tenant: [Acmee] } }]');
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect(raised).toMatchObject([
       { key: 'cost-rules', detail: expect.stringContaining('rule typo: No tenant is "Acmee"') },
     ]);
@@ -224,7 +224,7 @@ describe('rules that cannot be meant', () => {
   });
 
   test('when there is no file, nothing is looked at and nothing is kept', async () => {
-    await lookAtCosts(options());
+    await checkCosts(options());
     expect([raised, resolved]).toEqual([[], ['cost-rules']]);
     await expect(readFile(inStore('cost-findings.json'))).rejects.toThrow('ENOENT');
   });

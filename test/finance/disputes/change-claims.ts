@@ -13,7 +13,7 @@ for (let batch = 0; ; batch += 1) {
   let ids: string[] = [];
   await appendChange(folder, ({ nextNumber }) => {
     const claims = Array.from({ length: 20 }, (_, index) => ({
-      ...aLine({ rowNumber: Number(from) + batch * 20 + index }),
+      ...aLine({ row_number: Number(from) + batch * 20 + index }),
       id: `D-${nextNumber + index}`,
     }));
     ids = claims.map(({ id }) => id);

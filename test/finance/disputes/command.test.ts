@@ -146,7 +146,7 @@ describe('billsync disputes', () => {
     await writeFile(join(folder, 'user/disputes/journal.ndjson'), journal);
     const list = ['disputes', 'list', '--json', '--data-dir', folder];
     expect(JSON.parse((await runCommand(list)).stdout)).toMatchObject([
-      { id: 'D-3', concerns: ['Its invoice is not in what is published now.'] },
+      { id: 'D-3', concerns: ['Its invoice is not published now.'] },
       { id: 'D-2' },
       { id: 'D-1', state: 'sent' },
     ]);

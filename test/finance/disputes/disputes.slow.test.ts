@@ -86,7 +86,7 @@ describe('claimable lines of months with planted findings', () => {
     const rows = await rowsOf(months, 'duplicates');
     const lines = await found(months, 'duplicates');
     expect(rows.length).toBeGreaterThan(10);
-    expect(byRow(lines, (line) => [line.carrier, line.trackingNumber, line.currencyCode])).toEqual(
+    expect(byRow(lines, (line) => [line.carrier, line.tracking_number, line.currency_code])).toEqual(
       amountsOf(rows, ['carrier', 'tracking_number', 'currency_code'], 'money_at_risk'),
     );
     // Of what was billed twice, what is credited by now is at risk no more.
@@ -107,10 +107,10 @@ describe('claimable lines of months with planted findings', () => {
     );
     const lines = await found(months, 'rate-variance', { tables: { rates } });
     const service = (line: (typeof lines)[number]): string => {
-      const invoice = MONTHS.find(({ id }) => id === line.invoiceId) as FixtureInvoice;
-      return invoice.shipments[line.rowNumber - 1]?.service ?? '';
+      const invoice = MONTHS.find(({ id }) => id === line.invoice_id) as FixtureInvoice;
+      return invoice.shipments[line.row_number - 1]?.service ?? '';
     };
-    expect(byRow(lines, (line) => [line.carrier, service(line), line.currencyCode])).toEqual(
+    expect(byRow(lines, (line) => [line.carrier, service(line), line.currency_code])).toEqual(
       amountsOf(
         await rowsOf(months, 'rate-variance', { rates }),
         ['carrier', 'service_level', 'currency_code'],
@@ -130,7 +130,7 @@ describe('claimable lines of months with planted findings', () => {
     });
     expect(some.length).toBeGreaterThan(0);
     expect(some.length).toBeLessThan(all.length);
-    expect(new Set(some.map(({ shipDate }) => shipDate?.slice(0, 7)))).toEqual(new Set([row?.month]));
+    expect(new Set(some.map(({ ship_date }) => ship_date?.slice(0, 7)))).toEqual(new Set([row?.month]));
     const byZone = { name: 'price-changes', parameters: { by: 'zone' } };
     const [ofZone = {}] = (await runReport({ databasePath: months.path, ...byZone })).rows;
     const inZone = await found(months, 'price-changes', {
@@ -195,12 +195,12 @@ describe('claimable lines of months with planted findings', () => {
         expect.stringMatching(new RegExp(`(^|,)${limit} of \\d+ (lines|rows): `)),
       ]);
     }
-    const last = all.at(-1)?.trackingNumber ?? '';
+    const last = all.at(-1)?.tracking_number ?? '';
     const [line] = await found(months, 'price-changes', {
       parameters: { limit: '1' },
       trackingNumbers: [last],
     });
-    expect(line?.trackingNumber).toBe(last);
+    expect(line?.tracking_number).toBe(last);
     await expect(found(months, 'price-changes', { parameters: { limits: '1' } })).rejects.toThrow('limits');
   });
 
@@ -217,7 +217,7 @@ describe('claimable lines of months with planted findings', () => {
       one('C', '-5'),
     ]);
     const lines = await found(await published([voided, again]), 'rebills');
-    expect(lines.map(({ trackingNumber, billed, claimed }) => [trackingNumber, billed, claimed])).toEqual([
+    expect(lines.map(({ tracking_number, billed, claimed }) => [tracking_number, billed, claimed])).toEqual([
       ['A', '40.0000', '20.0001'],
       ['C', '30.0000', '16.0000'],
     ]);
@@ -251,9 +251,9 @@ describe('claims', () => {
     const bytes = await readFile(before.path);
     const claims = await openAll(disputesOf(before));
     expect(
-      claims.map(({ id, trackingNumber, claimed, state, version }) => [
+      claims.map(({ id, tracking_number, claimed, state, version }) => [
         id,
-        trackingNumber,
+        tracking_number,
         claimed,
         state,
         version,
@@ -341,7 +341,7 @@ describe('claims', () => {
     const after = await published([billed, credits(charge('A', '-20.0001'), charge('C', '-90'), ...foreign)]);
     const claims = await listed(after);
     expect(
-      claims.map(({ trackingNumber, claimed, recovered }) => [trackingNumber, claimed, recovered]),
+      claims.map(({ tracking_number, claimed, recovered }) => [tracking_number, claimed, recovered]),
     ).toEqual([
       ['A', '12.5000', '12.5000'],
       ['A', '12.5000', '7.5001'],
@@ -349,7 +349,7 @@ describe('claims', () => {
     ]);
     expect(claims[2]?.concerns).toEqual(['It is credited in full.']);
     expect(totalsOf(claims)).toMatchObject([
-      { currencyCode: 'USD', claims: 3, claimed: '115.0000', recovered: '110.0001' },
+      { currency_code: 'USD', claims: 3, claimed: '115.0000', recovered: '110.0001' },
     ]);
   });
 
@@ -359,7 +359,7 @@ describe('claims', () => {
     expect(line).toMatchObject({
       billed: '90.0000',
       claimed: '60.0000',
-      creditedBefore: '30.0000',
+      credited_before: '30.0000',
       hindrance: null,
     });
     await openAll(disputesOf(credited), 'shipments', ['C']);
@@ -378,16 +378,16 @@ describe('claims', () => {
       credits(charge('A', '-12.5')),
     ]);
     const claims = await listed(voided);
-    expect(claims.map(({ outstanding, recovered, voidedAt }) => [outstanding, recovered, voidedAt])).toEqual(
-      Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00.000Z']),
-    );
+    expect(
+      claims.map(({ outstanding, recovered, voided_at }) => [outstanding, recovered, voided_at]),
+    ).toEqual(Array(2).fill(['0.0000', '0.0000', '2026-04-02T08:00:00.000Z']));
     expect(claims[0]?.concerns[0]).toContain('was voided on 2026-04-02: nothing is claimed any more');
     const change = (state: 'sent' | 'closed') =>
       disputesOf(voided).change({ ...sent, state, claims: [{ id: 'D-1', version: null }] });
     await expect(change('sent')).rejects.toThrow('its invoice was voided on 2026-04-02');
     await change('closed');
     const gone = await listed(await published([credits(charge('Z', '-1'))]));
-    expect(gone[0]?.concerns).toEqual(['Its invoice is not in what is published now.']);
+    expect(gone[0]?.concerns).toEqual(['Its invoice is not published now.']);
     const repriced = { ...billed, shipments: [charge('A', '11'), ...billed.shipments.slice(2)] };
     expect((await listed(await published([repriced])))[0]?.concerns[0]).toContain(
       'no longer has a line of 12.5000',
@@ -401,13 +401,13 @@ describe('claims', () => {
     await openAll(disputesOf(twice), 'duplicates', ['D']);
     expect((await listed(twice)).map(({ concerns }) => concerns)).toEqual([[]]);
     const [claim] = await listed(twice);
-    const [kept, other] = claim?.invoiceNumber === 'INV-D1' ? [first, second] : [second, first];
+    const [kept, other] = claim?.invoice_number === 'INV-D1' ? [first, second] : [second, first];
     const once = await published([
       kept,
       { ...other, state: 'voided' as const, voidedAt: '2026-04-02T08:00:00Z' },
     ]);
     expect((await listed(once))[0]?.concerns).toEqual([
-      'It is the only charge of its number that counts now: look whether it is still to be claimed.',
+      'It is the only charge of its number that counts now: check whether the claim is still valid.',
     ]);
   });
 
@@ -433,10 +433,10 @@ describe('claims', () => {
     await openAll(disputesOf(before));
     await writeFile(join(folder, 'user', 'claim-windows.yaml'), 'windows: [{ carrier: ups, days: 130 }]');
     expect((await listed(before))[0]).toMatchObject({
-      deadline: { closesOn: '2026-07-14', daysLeft: -1 },
-      isOverdue: true,
+      ...{ closes_on: '2026-07-14', days_left: -1 },
+      is_overdue: true,
     });
     await disputesOf(before).change({ ...sent, claims: [{ id: 'D-1', version: 1 }] });
-    expect((await listed(before))[0]).toMatchObject({ isOverdue: false, concerns: [] });
+    expect((await listed(before))[0]).toMatchObject({ is_overdue: false, concerns: [] });
   });
 });

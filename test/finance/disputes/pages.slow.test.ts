@@ -84,8 +84,8 @@ describe('an operator', () => {
     await page.getByRole('button', { name: 'Open' }).click();
     expect(await page.getByRole('status').innerText()).toBe('Opened D-1, D-2.');
     expect(await listed()).toMatchObject([
-      { id: 'D-1', trackingNumber: 'B', note: 'both are ours', state: 'open' },
-      { id: 'D-2', trackingNumber: NASTY },
+      { id: 'D-1', tracking_number: 'B', note: 'both are ours', state: 'open' },
+      { id: 'D-2', tracking_number: NASTY },
     ]);
     const audit = await page.goto(`${acting.url}/operator/audit`);
     expect(await audit?.text()).toContain('disputes open');
@@ -100,9 +100,9 @@ describe('an operator', () => {
     for (const box of await page.locator('input[name=row]').all()) await box.check();
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
     const says = await page.locator('#content').innerText();
-    expect(says).toContain('is passed over: it is claimed already, as D-1.');
+    expect(says).toContain('is skipped: it is claimed already, as D-1.');
     await page.getByRole('button', { name: 'Open' }).click();
-    expect((await listed()).map(({ trackingNumber }) => trackingNumber)).toEqual(['B', NASTY, 'D']);
+    expect((await listed()).map(({ tracking_number }) => tracking_number)).toEqual(['B', NASTY, 'D']);
   });
 
   test('changes a claim on its page, and several on the list, with a note', async () => {
@@ -149,7 +149,10 @@ describe('an operator', () => {
       ['D-3', 'D'],
     ]);
     const none = await fetch(`${acting.url}/disputes/export?state=rejected`);
-    expect([none.status, await none.text()]).toEqual([400, expect.stringContaining('None of these claims')]);
+    expect([none.status, await none.text()]).toEqual([
+      400,
+      expect.stringContaining('Nothing is claimed by these claims'),
+    ]);
   });
 });
 
@@ -190,7 +193,7 @@ describe('other users', () => {
       ],
       'The form is not one of ours',
     ],
-    ['/disputes/choose', choose, 'There is nothing to be claimed'],
+    ['/disputes/choose', choose, 'Nothing can be claimed'],
     [
       '/disputes/change',
       [
@@ -280,14 +283,14 @@ test('money at risk counts each line once, and names what became of it', async (
     },
   );
   const { lines } = (await answer.json()) as {
-    lines: { invoiceId: string; rowNumber: number; state: string; claimId: string | null }[];
+    lines: { invoice_id: string; row_number: number; state: string; claim_id: string | null }[];
   };
-  const keys = lines.map(({ invoiceId, rowNumber }) => `${invoiceId}:${rowNumber}`);
+  const keys = lines.map(({ invoice_id, row_number }) => `${invoice_id}:${row_number}`);
   expect(keys.length).toBeGreaterThan(0);
   expect(new Set(keys).size).toBe(keys.length);
   const claims = await disputes.list();
-  for (const { claimId, state } of lines.filter(({ claimId }) => claimId !== null))
-    expect([claims.claims.some(({ id }) => id === claimId), state], claimId ?? '').toEqual([
+  for (const { claim_id, state } of lines.filter(({ claim_id }) => claim_id !== null))
+    expect([claims.claims.some(({ id }) => id === claim_id), state], claim_id ?? '').toEqual([
       true,
       expect.not.stringMatching('new'),
     ]);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import { appendChange } from '../../../finance/disputes/journal.ts';
-import { lookAtClaims } from '../../../finance/disputes/watch-claims.ts';
+import { checkClaims } from '../../../finance/disputes/watch-claims.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createLogger } from '../../../lib/log/log.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await write('windows: [{ carrier: ups, days: 30 }]');
   await appendChange(folder, () => ({
     ...{ kind: 'opened', at: '2026-03-10T00:00:00Z', by: 'ann', note: '' },
-    claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ rowNumber: index + 1 }) })),
+    claims: ['D-1', 'D-2'].map((id, index) => ({ id, ...aLine({ row_number: index + 1 }) })),
   }));
 });
 const write = (windows: string): Promise<void> =>
@@ -49,7 +49,7 @@ const look = async (day: string): Promise<void> => {
     close: async () => {},
   };
   const log = createLogger(testSettings(folder), 'worker', { write: () => {} });
-  await lookAtClaims({ ...options(day), alerts, log });
+  await checkClaims({ ...options(day), alerts, log });
 };
 const change = (day: string, state: ClaimState | null, id: string): Promise<unknown> =>
   openDisputes(options(day)).change({ claims: [{ id, version: null }], state, note: 'asked', by: 'ann' });

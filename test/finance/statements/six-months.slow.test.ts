@@ -175,13 +175,13 @@ test('opens claims for every planted finding and nothing else, and recovers the 
     sums(
       claims
         .filter(({ recovered }) => recovered !== '0.0000')
-        .map(({ trackingNumber, currencyCode, recovered }) => [
-          `${trackingNumber} ${currencyCode}`,
+        .map(({ tracking_number, currency_code, recovered }) => [
+          `${tracking_number} ${currency_code}`,
           recovered,
         ]),
     ),
   ).toEqual(sums(credits.map(({ tracking, currency, cost }) => [`${tracking} ${currency}`, cost.slice(1)])));
-  expect(Object.fromEntries(totalsOf(claims).map((total) => [total.currencyCode, total.recovered]))).toEqual(
+  expect(Object.fromEntries(totalsOf(claims).map((total) => [total.currency_code, total.recovered]))).toEqual(
     sums(credits.map(({ currency, cost }) => [currency, cost.slice(1)])),
   );
 });

@@ -1,4 +1,4 @@
--- The lines behind a number. Table; make it the place where a click on a bar of the others goes, with what the bar stands for.
+-- The lines behind a number. Table; the target of clicks on the other charts, with the value of the bar as filter.
 select
     ship_date, tenant, carrier, service_level, zone, origin, tracking_number, billable_weight, billable_weight_unit,
     currency_code, billing_cost, invoice_number, row_number

@@ -1,3 +1,3 @@
--- Which publication these figures are of. Number: put it in a corner of every dashboard.
+-- The publication of these values. Number, for a corner of every dashboard.
 select published_at, sequence, loaded_invoices, shipments
 from publication
