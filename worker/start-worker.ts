@@ -130,7 +130,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     health.set('warehouse', { isHealthy: true });
 
     const contents = measureContents({ metrics, quarantine, databasePath });
-    const dashboardUrl = settings.alerts.dashboardUrl ?? null;
+    const dashboardUrl = settings.alerts.dashboardUrl;
     const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
