@@ -132,7 +132,7 @@ async function hasFile(service: BillingService, invoiceId: string, signal: Abort
   }
 }
 
-/** null: the service has to be asked. */
+/** null: only the service can answer. */
 export function checkLedger(ledger: LedgerStatus | null): Finding | null {
   switch (ledger?.state) {
     case undefined:

@@ -55,7 +55,7 @@ export function createInvoiceActivities({
       alerts.raise({
         key,
         title: `Invoice ${invoiceId} has an unknown status`,
-        detail: `The service says "${unknownStatus}". Nothing was changed: a loaded invoice stays in the totals, another one is not loaded because of it. Ask the service what this status means; it may be a void.`,
+        detail: `The service states "${unknownStatus}". Nothing was changed: a loaded invoice stays in the totals, another one is not loaded because of it. Ask the service what this status means; it may be a void.`,
       });
     },
 

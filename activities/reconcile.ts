@@ -14,7 +14,7 @@ import type { Gap, WarehouseDependencies } from './dependencies.ts';
 
 /** An endpoint forwards within seconds; older deliveries failed, or their endpoint does not run. */
 const MAX_INBOX_AGE_MS = 10 * 60_000;
-/** The workflow asks for a repaired file itself; the same bytes would be rejected again. */
+/** The workflow requests a repaired file itself; the same bytes would be rejected again. */
 const NEVER_RETRIED = ['csv-rejected'];
 
 export function createReconcileActivities({

@@ -31,7 +31,7 @@ export class GroupCommit<T, R> {
   readonly #commit: (item: readonly T[]) => Promise<readonly R[]>;
   readonly #limits: Required<GroupLimits<T>>;
   readonly #waiting: Waiting<T, R>[] = [];
-  #isAtWork = false;
+  #isRunning = false;
   #endLinger: () => void = () => undefined;
 
   /** @param commit returns a result for each item, in order; when it throws, nothing of the group was committed */
@@ -47,13 +47,13 @@ export class GroupCommit<T, R> {
   do(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      if (!this.#isAtWork) void this.#work();
+      if (!this.#isRunning) void this.#run();
       else if (this.#waiting.length >= this.#enough) this.#endLinger();
     });
   }
 
-  async #work(): Promise<void> {
-    this.#isAtWork = true;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
     while (this.#waiting.length > 0) {
       const group = this.#next();
       await this.#settle(group);
@@ -61,7 +61,7 @@ export class GroupCommit<T, R> {
       if (this.#limits.lingerMs > 0 && isUnderLoad && this.#waiting.length < this.#enough)
         await this.#linger();
     }
-    this.#isAtWork = false;
+    this.#isRunning = false;
   }
 
   get #enough(): number {

@@ -13,7 +13,7 @@ export interface ProcessIdentity {
   readonly started: string | null;
 }
 
-/** Stored so that another process can tell whether the pid is still this process. */
+/** Stored so that another process can check whether the pid is still this process. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
 }

@@ -1,6 +1,6 @@
 /** Errors of the operating system, with their problem and advice in plain words. */
 
-const WORDS: Readonly<Record<string, string>> = {
+const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'this user may not read or write it',
   EPERM: 'this user may not do that',
@@ -85,7 +85,7 @@ export function systemErrorIn(error: unknown): SystemError | null {
   // A folder that is there already is no failure where folders are made with those above them.
   const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
-  const problem = isNoFolder ? 'it is no folder' : typeof code === 'string' ? WORDS[code] : undefined;
+  const problem = isNoFolder ? 'it is no folder' : typeof code === 'string' ? PROBLEMS[code] : undefined;
   if (code === undefined || problem === undefined) return fromDuckDb(error) ?? systemErrorIn(error.cause);
   return {
     code,
@@ -146,7 +146,7 @@ function fromDuckDb({ message }: Error): SystemError | null {
   const [first = ''] = message.split('\n', 1);
   if (!first.startsWith('IO Error:')) return null;
   const [code] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
-  const problem = code === undefined ? undefined : WORDS[code];
+  const problem = code === undefined ? undefined : PROBLEMS[code];
   if (code === undefined || problem === undefined) return null;
   return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, problem, advice: ADVICE[code] ?? '' };
 }

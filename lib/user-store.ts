@@ -4,7 +4,7 @@
  * machines have the same.
  */
 
-import { readdir } from 'node:fs/promises';
+import { readdir, truncate } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { dataFolder } from './files/data-folder.ts';
 import { appendDurably, makeFolder, removeIfThere, replaceDurably } from './files/durable-files.ts';
@@ -33,7 +33,10 @@ export interface UserStore {
     to: (before: Buffer | null) => Uint8Array | string | null,
     options?: { readonly isFlushed?: boolean },
   ): Promise<boolean>;
-  /** Appends a line that may depend on the ones before it. Durable when it resolves. */
+  /**
+   * Appends a line that may depend on the ones before it. Durable when it resolves. A line without its end, which a power cut or a
+   * full disk left behind, was never confirmed and is replaced.
+   */
   append(path: string, toLine: (before: Buffer) => string): Promise<void>;
   /** @returns whether there was one */
   remove(path: string): Promise<boolean>;
@@ -91,6 +94,11 @@ const LINE_END = 0x0a;
 /** Changes of this process wait for each other here, which is faster than by the lock. */
 const turns = new Map<string, Semaphore>();
 
+/** The complete lines of a file that is appended to. */
+export function wholeLines(file: Buffer | null): Buffer {
+  return file === null ? Buffer.alloc(0) : file.subarray(0, file.lastIndexOf(LINE_END) + 1);
+}
+
 /** @param folder it is made by the first change */
 export function folderStore(folder: string): UserStore {
   const place = (path: string): string => join(folder, path);
@@ -142,12 +150,13 @@ export function folderStore(folder: string): UserStore {
       });
     },
     async append(path, toLine) {
-      toLine((await read(path)) ?? Buffer.alloc(0));
+      toLine(wholeLines(await read(path)));
       await locked(path, async () => {
-        const before = (await read(path)) ?? Buffer.alloc(0);
-        // A line that a power cut or a full disk cut off stays alone.
-        const separator = before.length === 0 || before.at(-1) === LINE_END ? '' : '\n';
-        await appendDurably(place(path), separator + toLine(before)).catch(naming(place(path)));
+        const bytes = await read(path);
+        const before = wholeLines(bytes);
+        if (bytes !== null && before.length < bytes.length)
+          await truncate(place(path), before.length).catch(naming(place(path)));
+        await appendDurably(place(path), toLine(before)).catch(naming(place(path)));
       });
     },
     remove: (path) => locked(path, () => removeIfThere(place(path))),

@@ -64,7 +64,7 @@ export interface BillOfMaterials {
 }
 
 /**
- * Asks npm, from the lock file alone: nothing is fetched.
+ * Runs npm on the lock file only; nothing is fetched.
  *
  * npm's own `--omit dev` also leaves out a package of ours that a development tool may use besides (yaml), so what is
  * for development only is left out here, by the mark that npm gives it.

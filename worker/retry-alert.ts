@@ -23,7 +23,7 @@ const ALERT_AFTER_MS = 20_000;
 /** A step that was not retried for this long was given up, or its invoice was voided. */
 const EXPIRES_AFTER_MS = 3_600_000;
 const CHECK_INTERVAL_MS = 5_000;
-/** The workflow starts these again after their last attempt, for a day before it asks a person. */
+/** The workflow starts these again after their last attempt, for a day before the invoice needs attention. */
 const RESTARTED = new Set(['regenerateUrl', 'downloadCsv', 'exportCsv']);
 /** After these, the invoice no longer waits for any step. */
 const ENDS_WORK = new Set(['loadInvoice', 'markNeedsAttention', 'voidInvoice']);

@@ -134,7 +134,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
-      ...{ databasePath, dataDir: settings.dataDir, alerts, log },
+      ...{ warehouse, dataDir: settings.dataDir, alerts, log },
     });
     closers.defer(() => announcements.close());
     const traced = activeTracing()?.publications();
@@ -155,7 +155,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     checks.add(
       ...partsChecks({
         ...{ settings, archive, quarantine, warehouse },
-        readMissingFiles: () => readMissingFiles(databasePath),
+        readMissingFiles: () => readMissingFiles(warehouse),
       }),
       ...schedules.checks,
       clockWatch(clocks),

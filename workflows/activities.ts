@@ -69,7 +69,7 @@ export interface WarehouseActivities {
   /** Forwards acknowledged deliveries that no endpoint process has forwarded. */
   forwardInbox(request: { readonly queues: Queues }): Promise<ForwardInboxResult>;
   findOverdue(request: FindOverdueRequest): Promise<FindOverdueResult>;
-  /** Starts, asks or retries the workflows of overdue invoices. Safe to repeat. */
+  /** Starts the workflows of overdue invoices, or sends them a look-up or a retry. Safe to repeat. */
   reconcileInvoices(request: ReconcileInvoicesRequest): Promise<void>;
   findGaps(request: FindGapsRequest): Promise<FindGapsResult>;
   /** Compares the warehouse with the archive; returns the first 200 differences. */
@@ -224,7 +224,7 @@ export interface FindOverdueRequest {
 export interface FindOverdueResult {
   /** Unfinished, and no workflow is open: start one. */
   readonly unwatched: readonly DueInvoice[];
-  /** Loaded: ask whether they were voided since. */
+  /** Loaded: they may have been voided since. */
   readonly toRecheck: readonly DueInvoice[];
   /** Need attention for a reason that may have passed (not for a rejected file). */
   readonly toRetry: readonly DueInvoice[];

@@ -120,7 +120,7 @@ export function surveyActivities({ retryFirst, retryMax, retryAttempts }: Pace):
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { ...backoff, maximumInterval: '1 min' },
   });
-  // Long, because the service may ask for pauses; a retry continues after the last heartbeat.
+  // Long, because the service may request pauses; a retry continues after the last heartbeat.
   const service = proxyActivities<BillingActivities>({
     startToCloseTimeout: '10 min',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,

@@ -1,6 +1,6 @@
 /**
- * A batch of a backfill: a few hundred invoices, with a result for each. Ledger and service are asked for slices of the
- * batch; only invoices that need work get a workflow, a limited number at a time.
+ * A batch of a backfill: a few hundred invoices, with a result for each. Slices of it are compared with the ledger and the
+ * service; only invoices that need work get a workflow, a limited number at a time.
  */
 
 import {
@@ -167,7 +167,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   }
 }
 
-/** @returns a finding for each id, in their order; `work` for all when the service cannot be asked */
+/** @returns a finding for each id, in their order; `work` for all when the service does not answer */
 async function surveyInvoices(
   activities: SurveyActivities,
   invoiceIds: readonly string[],
@@ -178,7 +178,7 @@ async function surveyInvoices(
     return await activities.surveyInvoices({ invoiceIds, ledgerStatuses, concurrency });
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('the service could not be asked about a slice of a backfill; each invoice asks separately');
+    log.warn('the service did not answer for a slice of a backfill; each invoice queries it separately');
     return invoiceIds.map(() => 'work');
   }
 }

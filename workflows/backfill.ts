@@ -3,7 +3,7 @@
  *
  * The client starts batches, paused, as workflows of their own; no other history contains the ids. The backfill runs the
  * batches one after the other, counts, and continues as new before its own history grows (ADR 14). It survives the end
- * of every worker and of the client. Asking for an invoice twice is harmless.
+ * of every worker and of the client. Fetching an invoice twice is harmless.
  */
 
 import {

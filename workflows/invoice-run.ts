@@ -131,8 +131,8 @@ export class InvoiceRun {
 
   /**
    * Throwing here would block the run, so anything that is not an event of this invoice is dropped with an alert: billsync
-   * sends none, but another program may copy signals. An event type that only a newer endpoint knows makes the run ask the
-   * service.
+   * sends none, but another program may copy signals. An event type that only a newer endpoint knows makes the run query
+   * the service.
    */
   #receive(event: unknown): void {
     if (!isEventOf(this.input.invoiceId, event)) {

@@ -193,7 +193,7 @@ async function confirmVoid(run: InvoiceRun): Promise<void> {
       const pause = pace.confirmVoidAfter[attempts.denials];
       attempts.denials += 1;
       if (pause !== undefined) return pauseBeforeConfirming(run, inMilliseconds(pause));
-      const reason = `An event voided it, and the service says that it is ${answer.status}. No total includes it until this is settled. \`billsync invoices restore\` brings it back; once the service says voided too, \`billsync invoices retry\` ends this.`;
+      const reason = `An event voided it, and the service states that it is ${answer.status}. No total includes it until this is settled. \`billsync invoices restore\` brings it back; once the service states voided too, \`billsync invoices retry\` ends this.`;
       attempts.denials = 0;
       await run.requireAttention({ code: lifecycle.VOID_CONTRADICTED, reason });
       // Without attention, a new event arrived meanwhile, and the void is confirmed once more.

@@ -65,14 +65,14 @@ export interface InvoiceLedger {
 }
 
 export type Step =
-  /** No event was received: ask the service. */
+  /** No event was received: query the service. */
   | 'look-up'
-  /** Draft: wait for the finalized event, and ask the service when it is overdue. */
+  /** Draft: wait for the finalized event, and query the service when it is overdue. */
   | 'wait'
   /** Finalized: fetch the file and load it. */
   | 'load'
   | 'void'
-  /** Voided by an event alone: ask the service. */
+  /** Voided by an event alone: query the service. */
   | 'confirm'
   /** Wait for a person or a new event. */
   | 'attention'
@@ -200,7 +200,7 @@ export function nextStep(knowledge: Knowledge): Step {
   if (knowledge.rank === 'voided') {
     if (!knowledge.isVoidApplied) return 'void';
     if (knowledge.voidBasis === 'event') return 'confirm';
-    // Denied in an earlier run, of which only the ledger is left: ask again.
+    // Denied in an earlier run, of which only the ledger is left: query again.
     if (knowledge.voidBasis === 'contradicted') return knowledge.attention === null ? 'confirm' : 'attention';
     return 'done';
   }

@@ -155,7 +155,7 @@ export interface BackfillCounts {
   readonly cancelled: number;
 }
 
-/** The result of one invoice, sent to the workflow that asked for it. */
+/** The result of one invoice, sent to the workflow that requested it. */
 export interface BackfillReply {
   readonly invoiceId: string;
   readonly state: InvoiceState | 'unknown';

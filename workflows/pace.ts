@@ -4,7 +4,7 @@ import type { Duration } from '@temporalio/common';
 import ms from 'ms';
 
 export interface Pace {
-  /** Pauses before the service is asked about a draft; the last repeats. */
+  /** Pauses before the service is queried about a draft; the last repeats. */
   readonly overdueAfter: readonly Duration[];
   /** Pauses before a rejected file is requested again; the last repeats. */
   readonly repairAfter: readonly Duration[];

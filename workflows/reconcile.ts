@@ -19,7 +19,7 @@ export interface ReconcileInput {
 export interface ReconcileResult {
   /** ISO 8601 UTC: everything that was due by then was processed, up to the limit of a run. */
   readonly until: string;
-  /** Invoices whose workflow was started, asked, retried. */
+  /** Invoices whose workflow was started, sent a look-up, retried. */
   readonly watched: number;
   readonly rechecked: number;
   readonly retried: number;

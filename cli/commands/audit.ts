@@ -58,9 +58,6 @@ function verifyCommand(): Command {
       output.thing(verdict, () =>
         [
           `${counted(verdict.entries, 'entry', 'entries')}, newest ${verdict.head ?? 'none'}`,
-          ...(verdict.unfinished === 0
-            ? []
-            : [`${counted(verdict.unfinished, 'unfinished line')} of an interrupted process: no entry`]),
           ...verdict.problems.map((problem) => printable(problem)),
         ].join('\n'),
       );

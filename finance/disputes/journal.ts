@@ -5,9 +5,8 @@
  * before it while no other process appends (ADR 20).
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { USER_FILES, userStore } from '../../lib/user-store.ts';
+import { USER_FILES, userStore, wholeLines } from '../../lib/user-store.ts';
 import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
 import { CLAIM_STATES, type Claim, ClaimedLine, isAlive, lineKey } from './claim.ts';
 
@@ -34,17 +33,10 @@ const Decided = z.object({ at: z.iso.datetime(), by: z.string(), note: z.string(
 const Line = z.union([Decided.extend(Opened.shape), Decided.extend(Changed.shape)]);
 export type ClaimEntry = z.output<typeof Line>;
 
-/** How long a line that another process is writing is waited for. */
-const HALF_WRITTEN_MS = 50;
-
 /** @throws the error of the user store */
 export async function readClaims(dataDir: string): Promise<Claims> {
   const store = await userStore(dataDir);
-  const read = async (): Promise<string> => String((await store.read(USER_FILES.claims)) ?? '');
-  const text = await read();
-  if (text === '' || text.endsWith('\n')) return claimsIn(text);
-  await sleep(HALF_WRITTEN_MS);
-  return claimsIn(await read());
+  return claimsIn(wholeLines(await store.read(USER_FILES.claims)));
 }
 
 /**
@@ -56,21 +48,21 @@ export async function readClaims(dataDir: string): Promise<Claims> {
  */
 export async function appendChange(dataDir: string, decide: (claims: Claims) => ClaimEntry): Promise<Claims> {
   const store = await userStore(dataDir);
-  let after = '';
+  let after: Buffer = Buffer.alloc(0);
   await store.append(USER_FILES.claims, (before) => {
-    const line = `${wellFormedJson(decide(claimsIn(String(before))))}\n`;
-    after = `${before}\n${line}`;
+    const line = `${wellFormedJson(decide(claimsIn(before)))}\n`;
+    after = Buffer.concat([before, Buffer.from(line)]);
     return line;
   });
   return claimsIn(after);
 }
 
-function claimsIn(journal: string): Claims {
+function claimsIn(journal: Buffer): Claims {
   const claims = new Map<string, Claim>();
   const alive = new Map<string, string>();
   const problems: string[] = [];
   let highest = 0;
-  const lines = journal.split('\n');
+  const lines = String(journal).split('\n');
   for (const [index, line] of lines.entries()) {
     // Also of unreadable lines: a number that a carrier may know is never used again.
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
@@ -84,10 +76,7 @@ function claimsIn(journal: string): Claims {
 }
 
 function problemAt(line: number, reason: string): string {
-  return (
-    `${USER_FILES.claims}, line ${line} cannot be read (${reason}): the change is missing. ` +
-    'If the line was cut off while it was written, make the change again; otherwise compare with a backup.'
-  );
+  return `${USER_FILES.claims}, line ${line} cannot be read (${reason}): the change is missing, compare with a backup.`;
 }
 
 function entryIn(line: string): ClaimEntry | string {

@@ -41,7 +41,7 @@ export function composeStatement(billed: Billed, request: Composing): Statement 
       .filter((row) => isIn(row, period) && !counted.has(row.invoice_id ?? null))
       .map(leftOut),
     mark_up: markUp === null ? null : markUp.filter((row) => isOf(tenant, row)).map(markUpOf),
-    ...{ shipments: null, cannot_say: CANNOT_SAY },
+    ...{ shipments: null, limits: LIMITS },
   };
 }
 
@@ -49,11 +49,11 @@ function isIn({ first_month: first, last_month: last }: ReportRow, period: strin
   return textOf(first) !== '' && textOf(first) <= period && period <= textOf(last);
 }
 
-const CANNOT_SAY: readonly string[] = [
-  'Surcharges, dimensional weight and destinations: they are not in an invoice file.',
-  'Whether anything was paid.',
-  'Why a line was credited or billed again. Lines count as billed again when an invoice of the same tenant that is void now, dated on or before theirs, has the tracking number.',
-  'Invoices that had not come when this was made, and months before the first statement that was sent; what changes in a month that was sent is corrected by the next statement.',
+const LIMITS: readonly string[] = [
+  'It has no surcharges, dimensional weight and destinations: they are not in an invoice file.',
+  'It does not show whether anything was paid.',
+  'It does not explain why a line was credited or billed again. Lines count as billed again when an invoice of the same tenant that is void now, dated on or before theirs, has the tracking number.',
+  'It lacks invoices that had not arrived when it was made, and months before the first statement that was sent. Changes in a month that was sent are corrected by the next statement.',
 ];
 
 /** Rows of one publication. `invoices` and `notCounted` are of every month that may have to be corrected. */

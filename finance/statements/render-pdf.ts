@@ -22,12 +22,12 @@ export async function statementPdf(statement: Statement, size: PaperSize): Promi
     if (about !== '') paper.text(about);
     if (rows.length > 0) paper.table(columns, rows);
   }
-  paper.heading('What this statement cannot say', 11);
+  paper.heading('Limits of this statement', 11);
   const cells = [...head.flat(), ...tables.flatMap(({ rows }) => rows.flatMap((row) => Object.values(row)))];
   const unknown = unknownLetters(cells.map((cell) => String(cell ?? '')));
   const letters = unknown.map((letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase()}`);
   const missing = `Letters that its fonts lack: they are replaced by ${UNKNOWN} here, and complete in the other formats (${letters.join(', ')}).`;
-  for (const sentence of [...statement.cannot_say, ...(unknown.length === 0 ? [] : [missing])])
+  for (const sentence of [...statement.limits, ...(unknown.length === 0 ? [] : [missing])])
     paper.text(`– ${sentence}`);
   return paper.end(`${tenant} · ${period}${sent_at === null ? ' · draft' : ''}`);
 }

@@ -95,7 +95,7 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
       ...{ section: 'not counted', ...each, amount: stated_total },
       detail: [state, reason].filter((part) => part !== null).join(', '),
     })),
-    ...statement.cannot_say.map((detail) => ({ section: 'cannot say', detail })),
+    ...statement.limits.map((detail) => ({ section: 'limit', detail })),
   ];
   const each = { tenant, tenant_id, partner_id, period, by, sent_at };
   return rows.map((row) => ({ ...each, ...row }));

@@ -29,8 +29,8 @@ export async function statementXlsx(
       ...rows.map((row) => rowOf(row, columns)),
     ]),
     [],
-    [{ value: 'What this statement cannot say', bold: true, size: 13 }],
-    ...statement.cannot_say.flatMap((sentence) => linesOf(sentence).map((line): Row => [plain(line)])),
+    [{ value: 'Limits of this statement', bold: true, size: 13 }],
+    ...statement.limits.flatMap((sentence) => linesOf(sentence).map((line): Row => [plain(line)])),
   ];
   // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
   const widths = Array.from({ length: 9 }, (_, place) =>

@@ -112,7 +112,7 @@ export interface Statement extends StatementTenant {
   readonly mark_up: readonly MarkUp[] | null;
   /** The lines, in a CSV file beside it; null: without them. */
   readonly shipments: { readonly lines: number; readonly sha256: string } | null;
-  readonly cannot_say: readonly string[];
+  readonly limits: readonly string[];
 }
 
 /** The key of a tenant. */

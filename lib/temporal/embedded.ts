@@ -71,7 +71,7 @@ interface StartRequest extends ServerPlace {
 
 /** Interval of the checks of an adopted server, or of another server's owner. */
 const CHECK_INTERVAL_MS = 250;
-/** A server that does not respond will not end when asked to, either. */
+/** A server that does not respond does not handle SIGTERM either. */
 const HUNG_STOP_TIMEOUT_MS = 2_000;
 const MAX_STARTS = 3;
 const MAX_RESTART_DELAY_MS = 30_000;

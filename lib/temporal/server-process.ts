@@ -102,7 +102,7 @@ function errorLine(output: string): string {
   return lines.find((line) => /error|panic|fatal/i.test(line)) ?? lines.at(-1) ?? '';
 }
 
-/** Asks for the namespace: an open port alone may belong to any program. */
+/** Requests the namespace: an open port alone may belong to any program. */
 export async function isResponding(address: string): Promise<boolean> {
   try {
     const connection = await openConnection({ address });

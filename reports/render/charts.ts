@@ -144,8 +144,8 @@ function incompleteKey(
   return stillOpen !== null || notCounted !== null || last >= head.asOf.slice(0, 7) ? last : null;
 }
 
-function listed(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 async function draw(drawing: Drawing, title: string): Promise<Drawn> {

@@ -304,7 +304,7 @@ function runbookPage(): string {
   const names = [...ALERT_NAMES].sort();
   return page(
     'Runbook',
-    'What to do about each alert. The same text is shown by `billsync alerts explain NAME` and by the page `/runbook` of the ' +
+    'How to handle each alert. `billsync alerts explain NAME` and the page `/runbook` have the same text, the page on the ' +
       'admin port. `DATA` is the data folder (`BILLSYNC_DATA_DIR`). With `BILLSYNC_RUNBOOK_URL` every alert that is sent links to its ' +
       'heading. *critical*: totals or deliveries are at risk now; *warning*: a person has to act today; *info*: nothing to do.',
     table(

@@ -49,9 +49,9 @@ test('creates a file once, and makes no folder for a change that changes nothing
   expect([await store.remove('a/b'), await store.remove('a/b')]).toEqual([true, false]);
 });
 
-test('keeps a line that was cut off apart from the next one', async () => {
+test('replaces a line that was cut off and never confirmed', async () => {
   const store = folderStore(aFolder());
-  writeFileSync(store.place('lines'), '{"half":');
+  writeFileSync(store.place('lines'), 'whole\n{"half":');
   await store.append('lines', (before) => `after ${before.length}\n`);
-  expect(String(await store.read('lines'))).toBe('{"half":\nafter 8\n');
+  expect(String(await store.read('lines'))).toBe('whole\nafter 6\n');
 });

@@ -124,7 +124,7 @@ describe('registrations', () => {
 
 test('lists and resends events, and shows payload and attempts of deliveries', async () => {
   await sandbox.reset();
-  await call('POST', '/registrations', { name: 'nobody', url: 'https://127.0.0.1:1/', active: true });
+  await call('POST', '/registrations', { name: 'unreachable', url: 'https://127.0.0.1:1/', active: true });
   const id = await createInvoice();
   const [event] = (await call('GET', `/events?invoiceId=${id}`)).body;
   expect((await call('POST', `/events/${event.eventId}/resend`)).body).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** The verbs of `sandbox` as people use them, against one that serves in a process of its own. */
+/** The commands of `sandbox`, against one that serves in another process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ function launch(args: readonly string[]): ChildProcess {
   return spawn(process.execPath, node, { stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-/** Runs a verb in this process, which saves a start of Node for each, and catches what it prints. */
+/** Runs a command in this process, which saves a start of Node, and captures its output. */
 async function run(...args: string[]): Promise<Result> {
   const printed = { stdout: '', stderr: '' };
   const writers = (['stdout', 'stderr'] as const).map((stream) =>
@@ -52,8 +52,8 @@ async function runAsProcess(...args: string[]): Promise<Result> {
   return { code, stdout, stderr };
 }
 
-/** A verb against the sandbox that serves, with its JSON. */
-async function ask(...args: string[]) {
+/** Runs a command with --json. */
+async function runJson(...args: string[]) {
   const { code, stdout, stderr } = await run(...args, '--data', dataDir, '--json');
   expect(stderr).toBe('');
   // biome-ignore lint/suspicious/noExplicitAny: answers have many shapes.
@@ -98,39 +98,53 @@ test('serve --json prints one line with all addresses and credentials', () => {
 
 test('webhooks edit changes the named settings only', async () => {
   const url = 'https://127.0.0.1:1/y';
-  const added = await ask('webhooks', 'add', '--url', url, '--event-type', 'invoice_created,invoice_voided');
+  const added = await runJson(
+    'webhooks',
+    'add',
+    '--url',
+    url,
+    '--event-type',
+    'invoice_created,invoice_voided',
+  );
   expect(added.body.event_types).toEqual(['invoice_created', 'invoice_voided']);
   const id = added.body.registration_id;
-  const edited = await ask('webhooks', 'edit', id, '--tenant', '000417', '--event', 'invoice_finalized');
+  const edited = await runJson('webhooks', 'edit', id, '--tenant', '000417', '--event', 'invoice_finalized');
   expect(edited.body).toMatchObject({ name: url, url, event_types: ['invoice_finalized'] });
   expect(edited.body.tenants).toHaveLength(1);
-  expect((await ask('test-event')).body).toMatchObject([{ registration_id: id, test_event: true }]);
+  expect((await runJson('test-event')).body).toMatchObject([{ registration_id: id, test_event: true }]);
   expect((await run('webhooks', 'delete', id, '--data', dataDir, '--yes')).code).toBe(0);
 });
 
 test('trigger, cancel and lists use the sandbox of the folder', async () => {
-  const { body } = await ask('trigger', 'invoice_finalized', '--shipments', '3', '--set', 'currencyCode=CHF');
+  const { body } = await runJson(
+    'trigger',
+    'invoice_finalized',
+    '--shipments',
+    '3',
+    '--set',
+    'currencyCode=CHF',
+  );
   expect(body).toMatchObject([{ status: 'APPROVED', currency_code: 'CHF', shipment_count: 3 }]);
-  expect((await ask('cancel', body[0].invoice_id)).body).toMatchObject({ status: 'CANCELED' });
-  expect((await ask('invoices', 'list', '--status', 'CANCELED')).body).toHaveLength(1);
+  expect((await runJson('cancel', body[0].invoice_id)).body).toMatchObject({ status: 'CANCELED' });
+  expect((await runJson('invoices', 'list', '--status', 'CANCELED')).body).toHaveLength(1);
 });
 
 test('--dry-run prints the request without sending it', async () => {
-  const before = (await ask('invoices', 'list')).body.length;
-  const { body } = await ask('trigger', 'invoice_created', '--dry-run');
+  const before = (await runJson('invoices', 'list')).body.length;
+  const { body } = await runJson('trigger', 'invoice_created', '--dry-run');
   expect(body).toMatchObject({ dry_run: true, method: 'POST', path: '/trigger' });
-  expect((await ask('invoices', 'list')).body).toHaveLength(before);
+  expect((await runJson('invoices', 'list')).body).toHaveLength(before);
 });
 
 test.each([
   ['an unknown invoice', ['approve', '123'], 3, /no invoice/],
   ['a refused transition', ['cancel', 'CANCELED'], 6, /CANCELED is final/],
-  ['a word that is no pair', ['trigger', 'invoice_created', '--set', 'x'], 2, /field=value/],
-  ['a setting that there is not', ['trigger', 'invoice_created', '--set', 'x=1'], 2, /cannot be set/],
+  ['a setting without =', ['trigger', 'invoice_created', '--set', 'x'], 2, /field=value/],
+  ['an unknown setting', ['trigger', 'invoice_created', '--set', 'x=1'], 2, /cannot be set/],
 ])('%s ends with the right code and at most three lines', async (_, args, code, message) => {
-  const canceled = (await ask('trigger', 'invoice_voided')).body[0].invoice_id;
-  const words = args.map((word) => (word === 'CANCELED' ? canceled : word));
-  const result = await run(...words, '--data', dataDir);
+  const canceled = (await runJson('trigger', 'invoice_voided')).body[0].invoice_id;
+  const given = args.map((arg) => (arg === 'CANCELED' ? canceled : arg));
+  const result = await run(...given, '--data', dataDir);
   expect(result).toMatchObject({ code, stdout: '' });
   expect(result.stderr).toMatch(message);
   expect(result.stderr.trim().split('\n').length).toBeLessThanOrEqual(3);
@@ -142,8 +156,8 @@ test('a misspelt verb ends the process with 2 and a suggestion', async () => {
 });
 
 test('ends with 5 without a sandbox and with 8 for a folder in use', async () => {
-  const nobody = await run('seed', '--data', join(dataDir, 'nothing'));
-  expect([nobody.code, nobody.stderr]).toEqual([5, expect.stringContaining('sandbox serve')]);
+  const unreachable = await run('seed', '--data', join(dataDir, 'nothing'));
+  expect([unreachable.code, unreachable.stderr]).toEqual([5, expect.stringContaining('sandbox serve')]);
   const taken = await run('serve', '--data', dataDir);
   expect([taken.code, taken.stderr]).toEqual([8, expect.stringContaining(String(server.pid))]);
 });

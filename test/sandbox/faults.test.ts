@@ -1,4 +1,4 @@
-/** Faults by name: each does what its name says, as often and where the rule says, and the same way for a seed. */
+/** Each fault has its effect, at the frequency and place of its rule, and repeatably for a seed. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
@@ -222,8 +222,8 @@ describe('rules', () => {
     ['429', 'too-many-requests'],
     ['401', 'unauthorized'],
     ['schema v2', 'schema-v2'],
-  ])('a fault may be called %s', (words, name) => {
-    expect(sandbox.faults.add({ name: words }).name).toBe(name);
+  ])('a fault may be called %s', (text, name) => {
+    expect(sandbox.faults.add({ name: text }).name).toBe(name);
   });
 
   test('target: strikes only the tenant, invoice, endpoint or webhook named', async () => {
@@ -237,7 +237,7 @@ describe('rules', () => {
     play('server-error', { target: { invoiceId: other.invoiceId, endpoint: 'details' } });
     expect((await client.invoice(invoiceId, 'details')).status).toBe(200);
     expect((await client.invoice(other.invoiceId, 'details')).status).toBe(500);
-    play('drop', { target: { registrationId: 'nobody' } });
+    play('drop', { target: { registrationId: 'unknown' } });
     await sandbox.createInvoice();
     await sandbox.idle();
     expect(sandbox.deliveries().every(({ state }) => state === 'delivered')).toBe(true);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   [browser, sandbox] = await Promise.all([launchChromium(), startSandbox({ retryDelayMs: 100 })]);
   const { certPem, keyPem } = await createTlsMaterial();
   receiver = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
-    incoming.resume().on('end', () => outgoing.writeHead(answerStatus).end('{"status":"heard"}'));
+    incoming.resume().on('end', () => outgoing.writeHead(answerStatus).end('{"status":"received"}'));
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   receiverUrl = `https://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // Scripts of a page that nobody looks at any more would ask for what the reset has taken away.
+  // The scripts of an open page would request objects that the reset has removed.
   await pages.get(true)?.goto('about:blank');
   await sandbox.reset();
   await sandbox.production.reset();
@@ -67,19 +67,19 @@ async function newPage(javaScriptEnabled: boolean): Promise<Page> {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('request', (asked) => {
-    const isOurs = asked.url().startsWith(sandbox.pageUrl) || asked.url().startsWith('data:');
-    if (!isOurs) complaints.push(`asked ${asked.url()}`);
+  page.on('request', (request) => {
+    const isOurs = request.url().startsWith(sandbox.pageUrl) || request.url().startsWith('data:');
+    if (!isOurs) complaints.push(`requested ${request.url()}`);
   });
   return page;
 }
 
 const withoutScript = { javaScriptEnabled: false } as const;
-/** Clicks on what leads to another page, and waits for that. */
+/** Clicks on a link or button and waits for the next page. */
 const follow = (page: Page, link: Locator) =>
   Promise.all([page.waitForEvent('domcontentloaded'), link.click()]);
 const press = (page: Page, name: string) => follow(page, page.getByRole('button', { name, exact: true }));
-/** A field by the name it is sent under: labels of wrapped selects hold their options' words too. */
+/** A field by its name, since the label of a wrapped select contains its options too. */
 const field = (place: Page | Locator, name: string) => place.locator(`[name="${name}"]`);
 const notice = (page: Page) => page.getByRole('status').textContent();
 const problem = (page: Page) => page.getByRole('alert').textContent();
@@ -124,10 +124,10 @@ describe('every page', () => {
   const wide = { width: 1280, height: 900 };
   const narrow = { width: 375, height: 800 };
   const looks = [
-    { colorScheme: 'light', viewport: wide, asked: 'everything' },
-    { colorScheme: 'dark', viewport: wide, asked: 'nothing' },
-    { colorScheme: 'light', viewport: narrow, asked: 'nothing' },
-    { colorScheme: 'dark', viewport: narrow, asked: 'colours' },
+    { colorScheme: 'light', viewport: wide, checked: 'everything' },
+    { colorScheme: 'dark', viewport: wide, checked: 'nothing' },
+    { colorScheme: 'light', viewport: narrow, checked: 'nothing' },
+    { colorScheme: 'dark', viewport: narrow, checked: 'colours' },
   ] as const;
 
   test('has no accessibility violation in light and dark, wide and narrow', async () => {
@@ -139,10 +139,10 @@ describe('every page', () => {
       await page.evaluate(
         "document.querySelectorAll('main details').forEach((drawer) => (drawer.open = true))",
       );
-      for (const { colorScheme, viewport, asked } of looks) {
+      for (const { colorScheme, viewport, checked } of looks) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await page.setViewportSize(viewport);
-        const found = asked === 'nothing' ? [] : await violations(page, asked);
+        const found = checked === 'nothing' ? [] : await violations(page, checked);
         const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
         const look = { path, colorScheme, width: viewport.width };
         expect({ ...look, found, isTooWide }).toEqual({ ...look, found: [], isTooWide: false });
@@ -196,7 +196,7 @@ describe('webhooks', () => {
     await press(page, 'Send test payload');
     await sandbox.idle();
     await page.reload();
-    expect(await page.getByText('{"status":"heard"}').count()).toBe(1);
+    expect(await page.getByText('{"status":"received"}').count()).toBe(1);
     expect(await page.getByText('"testEvent": true').count()).toBe(1);
 
     await page.goto(`${sandbox.pageUrl}webhooks/${added?.registrationId}`);
@@ -357,10 +357,10 @@ describe('the page', () => {
  * and then in two drawers of each group of faults: the others are made by the same lines. What is right stays in the
  * browser: thousands of elements with every rule they keep take many times as long to bring over as to find.
  */
-async function violations(page: Page, asked: 'everything' | 'colours'): Promise<readonly string[]> {
+async function violations(page: Page, checked: 'everything' | 'colours'): Promise<readonly string[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
-  const context = asked === 'colours' ? "{ exclude: ['.faults > .fault:nth-child(n+3)'] }" : 'document';
-  const rules = asked === 'colours' ? "runOnly: ['color-contrast']," : '';
+  const context = checked === 'colours' ? "{ exclude: ['.faults > .fault:nth-child(n+3)'] }" : 'document';
+  const rules = checked === 'colours' ? "runOnly: ['color-contrast']," : '';
   const run = `axe.run(${context}, { ${rules} resultTypes: ['violations'] })`;
   const found = (await page.evaluate(`${run}.then(({ violations }) => violations)`)) as axe.Result[];
   return found

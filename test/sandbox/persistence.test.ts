@@ -56,7 +56,12 @@ function readJournal(): readonly string[][] {
 
 test('restores state, addresses, credentials, URLs and tokens after a restart', async () => {
   const first = await start();
-  first.registerWebhook({ name: 'nobody', url: 'https://127.0.0.1:1/', headers: { A: 'b' }, active: true });
+  first.registerWebhook({
+    name: 'unreachable',
+    url: 'https://127.0.0.1:1/',
+    headers: { A: 'b' },
+    active: true,
+  });
   first.schedules.add({ name: 'weekly', autoApprove: true });
   first.faults.add({ name: 'drop', count: 1 });
   first.apiKeys.add('nightly');
@@ -162,9 +167,9 @@ test('derives ids, credentials, amounts and texts from the seed', async () => {
     await sandbox.idle();
     const rows = [];
     for await (const row of sandbox.billedShipments()) rows.push(row);
-    const told = { invoices: sandbox.invoices(), rows, id: sandbox.clientId, secret: sandbox.clientSecret };
+    const result = { invoices: sandbox.invoices(), rows, id: sandbox.clientId, secret: sandbox.clientSecret };
     await sandbox.close();
-    return told;
+    return result;
   };
   const [one, same, other] = [await story(5), await story(5), await story(6)];
   expect(same).toEqual(one);

@@ -1,4 +1,4 @@
-/** One worker through every absence of Temporal, one after the other: before its start, killed, unreadable, gone. */
+/** One worker while Temporal is absent, in turn: not started, stopped, with another key, gone. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -53,20 +53,20 @@ describe('worker', () => {
       '/reports/tenants',
       '/health',
     ];
-    const isShown = async () => {
+    const isReported = async () => {
       const texts = await Promise.all(pages.map(async (page) => (await fetch(dashboard.url + page)).text()));
-      // The page of health says it in its table.
-      const told =
+      // The page of health has it in its table.
+      const message =
         /class="unhealthy[ "].*<strong>temporal<\/strong>.*does not answer|<td>temporal<\/td>.*unhealthy/;
-      return texts.map((text) => told.test(text));
+      return texts.map((text) => message.test(text));
     };
-    expect(await isShown()).toEqual(pages.map(() => false));
+    expect(await isReported()).toEqual(pages.map(() => false));
     const stoppedAt = performance.now();
     process.kill(server.pid, 'SIGSTOP');
     try {
       await eventually(async () => rig.health.report().components.temporal?.isHealthy === false);
       expect(performance.now() - stoppedAt).toBeLessThan(15_000);
-      expect(await isShown()).toEqual(pages.map(() => true));
+      expect(await isReported()).toEqual(pages.map(() => true));
     } finally {
       process.kill(server.pid, 'SIGCONT');
     }

@@ -1,12 +1,12 @@
-/** A damaged warehouse when the worker starts: moved aside, made again, and said. */
+/** A damaged warehouse when the worker starts: moved aside, rebuilt, and reported. */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { openOrRebuild } from '../../worker/open-or-rebuild.ts';
 import { eventually } from '../support/eventually.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import {
   aCsv,
   anEvent,
@@ -18,15 +18,10 @@ import {
 } from '../warehouse/support.ts';
 
 let at: TestWarehouse;
-const said: string[] = [];
-const alerts = {
-  raise: ({ key }: Alert) => void said.push(`raised ${key}`),
-  resolve: (key: string) => void said.push(`resolved ${key}`),
-  close: async () => {},
-};
+const { alerts, calls } = memoryAlerts();
 
 beforeEach(async () => {
-  said.length = 0;
+  calls.length = 0;
   at = await aWarehouse();
   await at.archive.putEvent(anEvent('invoice_finalized'));
   await loadCsv(at, aCsv([{ 'Billing Cost': '9.16' }, { 'Billing Cost': '-0.0001' }]));
@@ -39,7 +34,7 @@ const open = (alertForMs?: number) =>
   openOrRebuild({
     ...(alertForMs === undefined ? {} : { alertForMs }),
     ...{ settings: at.settings, archive: at.archive, log: silent, alerts, health: createHealth() },
-    onFatal: (error) => void said.push(`fatal ${error.name}`),
+    onFatal: (error) => void calls.push(`fatal ${error.name}`),
   });
 
 test('moves an unreadable warehouse aside and rebuilds it from the archive', async () => {
@@ -48,15 +43,14 @@ test('moves an unreadable warehouse aside and rebuilds it from the archive', asy
   writeFileSync(path, damaged);
 
   const warehouse = await open(50);
-  // A small one is made again before anybody could have looked.
-  expect(said).toEqual(['raised warehouse']);
+  expect(calls).toEqual(['raised warehouse']);
   expect(await warehouse.invoice(INVOICE)).toMatchObject({ state: 'loaded', billingCost: '9.1599' });
   await warehouse.close();
 
   const [aside] = readdirSync(join(at.dataDir, 'run', 'aside'));
   expect(readFileSync(join(at.dataDir, 'run', 'aside', aside ?? '')).equals(damaged)).toBe(true);
-  await eventually(() => said.length > 1);
-  expect(said).toEqual(['raised warehouse', 'resolved warehouse']);
+  await eventually(() => calls.length > 1);
+  expect(calls).toEqual(['raised warehouse', 'resolved warehouse']);
 });
 
 test('does not rebuild a warehouse that another process holds', async () => {

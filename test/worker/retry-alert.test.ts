@@ -1,17 +1,11 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createRetryAlert } from '../../worker/retry-alert.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 test('raises an alert that names the invoice of a repeatedly failing step', async () => {
-  const open = new Map<string, Alert>();
-  const alerts = {
-    raise: (alert: Alert) => void open.set(alert.key, alert),
-    resolve: (key: string) => void open.delete(key),
-    close: async () => {},
-  };
+  const { alerts, open } = memoryAlerts();
   const began = Date.now();
   let nowMs = began;
   const retries = createRetryAlert({ alerts, now: () => nowMs });
@@ -48,7 +42,7 @@ test('raises an alert that names the invoice of a repeatedly failing step', asyn
   expect(open.get('retries')?.detail).not.toContain('one (');
   await attempt('two', 2, givesUp);
   expect([...open.keys()]).toEqual(['retries']);
-  await attempt('two', 1, async () => 'parked', 'markNeedsAttention');
+  await attempt('two', 1, async () => 'recorded', 'markNeedsAttention');
   expect([...open.keys()]).toEqual([]);
   nowMs += 60_000;
   await attempt('four', 1, givesUp, 'exportCsv');

@@ -1,12 +1,11 @@
-/** The billing service as a component of health: its last good answer, its token, and what went wrong since when. */
+/** The billing service in health: its last good answer, the expiry of its token, and its last error. */
 
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
-
 import { createHealth } from '../../lib/health/health.ts';
 import { tokenCheck, withServiceHealth } from '../../worker/service-check.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 function aService() {
   let at = Date.parse('2026-03-01T08:00:00Z');
@@ -19,7 +18,6 @@ function aService() {
     return { secondsLeft: 600 };
   };
   const calls = { fetchToken, regenerateUrl: () => answer() };
-  const open = new Set<string>();
   const service = withServiceHealth(calls as unknown as BillingService, { health, now });
   const component = () => health.report().components['billing service'];
   return {
@@ -27,12 +25,7 @@ function aService() {
     refuse(isSo: boolean) {
       isRefused = isSo;
     },
-    alerts: {
-      open,
-      raise: ({ key }: Alert) => void open.add(key),
-      resolve: (key: string) => void open.delete(key),
-      close: async () => {},
-    },
+    ...memoryAlerts(),
     pass: (minutes: number) => {
       at += minutes * 60_000;
     },
@@ -69,17 +62,17 @@ test('reports a failure without being unready, and recovers with the next answer
 });
 
 test('keeps a token, so that refused credentials are visible without an invoice', async () => {
-  const { service, component, refuse, alerts, pass } = aService();
+  const { service, component, refuse, alerts, open, pass } = aService();
   refuse(true);
   const { run } = tokenCheck(service, { alerts });
   const { signal } = new AbortController();
   await run(signal);
-  expect(alerts.open.has('credentials')).toBe(true);
+  expect(open.has('credentials')).toBe(true);
   expect(component()).toMatchObject({ isHealthy: false });
   pass(60);
   refuse(false);
   await run(signal);
-  expect(alerts.open.size).toBe(0);
+  expect(open.size).toBe(0);
   expect(component()?.detail).toBe(
     'last good answer 2026-03-01 09:00 UTC (token); token good until 2026-03-01 09:10 UTC',
   );

@@ -444,12 +444,14 @@ test('loads every invoice as the service has it', async () => {
     return last.length === 0;
   }).catch(() => undefined);
   expect(last).toEqual([]);
-  const alerts = rig
-    .logged()
-    .split('\n')
-    .filter((line) => line.includes('the file differs from the announced one'));
-  const differing = alerts.map((line) => nameOf.get(line.match(UUID)?.[0] ?? ''));
-  expect(new Set(differing)).toEqual(new Set(['export begins with a byte order mark']));
+  const differing = () => {
+    const lines = rig.logged().split('\n');
+    const alerts = lines.filter((line) => line.includes('the file differs from the announced one'));
+    return new Set(alerts.map((line) => nameOf.get(line.match(UUID)?.[0] ?? '')));
+  };
+  // The alert follows the publication of the load.
+  await eventually(() => differing().size > 0);
+  expect(differing()).toEqual(new Set(['export begins with a byte order mark']));
   expect(tokens).toBeGreaterThanOrEqual(TOKEN_FORMS.length);
 });
 
@@ -499,9 +501,9 @@ test('loads files and reports missing voids of a service that refuses details', 
   };
   service.play('details', respond(403, { 'content-type': 'application/json' }, '{"error":"no_scope"}'));
   await loadLost();
-  expect(rig.logged()).toContain('alert raised: The details of invoices cannot be read');
+  await eventually(() => rig.logged().includes('alert raised: The details of invoices cannot be read'));
   expect(rig.logged()).not.toContain('alert resolved: The details of invoices cannot be read');
   service.play('details', null);
   await loadLost();
-  expect(rig.logged()).toContain('alert resolved: The details of invoices cannot be read');
+  await eventually(() => rig.logged().includes('alert resolved: The details of invoices cannot be read'));
 });

@@ -1,4 +1,4 @@
-/** With an endpoint set, one trace tells of an event's whole way, and no span tells a secret. */
+/** With an endpoint set, one trace covers an event from its delivery to its publication, without a secret. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** Keeps what is posted, as a collector would. */
+/** Keeps the spans that it receives. */
 async function aCollector(statusCode = 200) {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -125,7 +125,7 @@ describe('tracing', () => {
   test('reports a failing collector and continues', async () => {
     const { url: otlpEndpoint } = await aCollector(400);
     const warned: string[] = [];
-    const log = { info: () => {}, warn: (_: unknown, words: string) => warned.push(words) } as never;
+    const log = { info: () => {}, warn: (_: unknown, message: string) => warned.push(message) } as never;
     const settings = { otlpEndpoint, environment: 'test' } as const;
     const tracing = await startTracing({ settings, role: 'webhook', log, scrub: String });
     const delivery = { eventId: 'e', eventType: 'invoice_created', invoiceId: 'i' };

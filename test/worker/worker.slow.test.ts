@@ -1,4 +1,4 @@
-/** A worker with real parts at its ordinary work: from an event to rows that equal what was billed, and what is asked of it. */
+/** A worker with real parts: from an event to rows that equal the billed ones, and the requests of commands. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -32,12 +32,12 @@ describe('worker', () => {
     const [created] = await rig.forward();
     if (created === undefined) throw new Error('The service announced nothing.');
     const connection = await openConnection({ address: temporal.address });
-    const stranger = new Client({ connection });
+    const attacker = new Client({ connection });
     const { environment } = rig.settings;
     const workflowId = invoiceWorkflowId({ environment, partnerId: created.partnerId, invoiceId });
     const forged = { ...created, eventId: randomUUID(), eventType: 'invoice_voided' };
-    await stranger.workflow.getHandle(workflowId).signal('invoiceEvent', forged);
-    await stranger.workflow.getHandle(workflowId).signal('invoiceEvent');
+    await attacker.workflow.getHandle(workflowId).signal('invoiceEvent', forged);
+    await attacker.workflow.getHandle(workflowId).signal('invoiceEvent');
     await connection.close();
     await eventually(async () => rig.logged().includes('alert raised: An unencrypted message'));
     expect(rig.logged()).toContain(workflowId);
@@ -62,48 +62,48 @@ describe('worker', () => {
   });
 
   test('publishes, verifies and reconciles on request', async () => {
-    const [known, unheard] = [await rig.service.createInvoice(), await rig.service.createInvoice()];
+    const [known, lost] = [await rig.service.createInvoice(), await rig.service.createInvoice()];
     await rig.forward();
     await rig.service.finalize(known.invoiceId);
     await rig.forward();
     await eventually(async () => (await worker.warehouse.invoice(known.invoiceId))?.state === 'loaded');
-    const ask = rig.temporal.run.bind(rig.temporal);
+    const run = rig.temporal.run.bind(rig.temporal);
 
-    const publication = await ask((client) => requestSnapshot(client, rig.route));
+    const publication = await run((client) => requestSnapshot(client, rig.route));
     expect(publication).toMatchObject({ path: join(rig.dataDir, 'reports.duckdb') });
-    expect(await ask((client) => requestVerify(client, rig.route, { full: true }))).toMatchObject({
+    expect(await run((client) => requestVerify(client, rig.route, { full: true }))).toMatchObject({
       drift: [],
     });
 
-    expect(await ask((client) => requestReconcile(client, rig.route))).toMatchObject({
+    expect(await run((client) => requestReconcile(client, rig.route))).toMatchObject({
       ...{ gaps: [], forwarded: 0, waiting: 0, proved: { drift: 0 } },
     });
 
-    // Its workflow is gone, as after a lost Temporal database; reconcile looks after it again.
-    const workflowId = `invoice/test/${rig.service.partnerId}/${unheard.invoiceId}`;
-    await ask((client) => client.workflow.getHandle(workflowId).terminate());
-    await rig.service.finalize(unheard.invoiceId);
-    await eventually(async () => (await ask((client) => requestReconcile(client, rig.route))).watched === 1);
+    // Its workflow is gone, as after a lost Temporal database; reconcile starts it again.
+    const workflowId = `invoice/test/${rig.service.partnerId}/${lost.invoiceId}`;
+    await run((client) => client.workflow.getHandle(workflowId).terminate());
+    await rig.service.finalize(lost.invoiceId);
+    await eventually(async () => (await run((client) => requestReconcile(client, rig.route))).watched === 1);
     await settled(rig, worker);
   });
 
   test("reports the progress of a command's request", async () => {
-    const heard: string[] = [];
+    const progress: string[] = [];
     const { warehouse } = worker;
-    const prove = warehouse.verify.bind(warehouse);
-    // As slow as a proof of many files is, until its progress was heard of.
+    const verify = warehouse.verify.bind(warehouse);
+    // As slow as a proof of many files, until its progress was received.
     warehouse.verify = async (options) => {
       options?.onProgress?.(2, 5);
-      await eventually(async () => heard.length > 0);
-      return prove(options);
+      await eventually(async () => progress.length > 0);
+      return verify(options);
     };
     try {
-      const onProgress = (done: number, of: number) => void heard.push(`${done} of ${of}`);
-      const ask = rig.temporal.run.bind(rig.temporal);
-      await ask((client) => requestVerify(client, rig.route, { full: true }, onProgress));
-      expect(heard[0]).toBe('2 of 5');
+      const onProgress = (done: number, of: number) => void progress.push(`${done} of ${of}`);
+      const run = rig.temporal.run.bind(rig.temporal);
+      await run((client) => requestVerify(client, rig.route, { full: true }, onProgress));
+      expect(progress[0]).toBe('2 of 5');
     } finally {
-      warehouse.verify = prove;
+      warehouse.verify = verify;
     }
   });
 

@@ -74,7 +74,7 @@ function delayOf(
   return isDraft && startDelay !== undefined ? { startDelay } : {};
 }
 
-/** Makes the workflow ask the service now; starts one if none is open. */
+/** Makes the workflow query the service now; starts one if none is open. */
 export async function lookUpInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -88,7 +88,7 @@ export async function lookUpInvoice(
   });
 }
 
-/** Starts a run that asks the service, unless one is open: an open run has its own timers. */
+/** Starts a run that queries the service, unless one is open: an open run has its own timers. */
 export async function watchInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -102,7 +102,7 @@ export async function watchInvoice(
   });
 }
 
-/** Retries an invoice that needs attention; a run that this starts asks the service. */
+/** Retries an invoice that needs attention; a run that this starts queries the service. */
 export async function retryInvoice(
   client: Client,
   route: InvoiceRoute,

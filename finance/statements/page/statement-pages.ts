@@ -137,7 +137,7 @@ function contentOf({ statement, shipments, state }: MadeStatement, tenant: strin
     title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
     head: headOf(statement),
     tables: tablesOf(statement).map(cellsOf),
-    cannotSay: statement.cannot_say,
+    limits: statement.limits,
     downloads: [
       { label: 'PDF, A4', address: address({ format: 'pdf', paper: 'a4' }) },
       { label: 'PDF, Letter', address: address({ format: 'pdf', paper: 'letter' }) },

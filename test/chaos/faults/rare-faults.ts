@@ -298,7 +298,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     },
     async cure(stage) {
       for (const id of await claimIds(stage, 'sent'))
-        await run(stage, 'disputes', 'note', id, '--note', 'asked again');
+        await run(stage, 'disputes', 'note', id, '--note', 'second request');
       await restartWorker(stage);
     },
   }),

@@ -71,22 +71,20 @@ describe('the journal of claims', () => {
     ]);
   });
 
-  test('skips a truncated line, reports it, and accepts the next change', async () => {
+  test('leaves out a truncated line, which was never confirmed, and replaces it by the next change', async () => {
     await append(opened(1));
     const { length } = await readFile(path());
     await append(sent('D-1', 2));
     const whole = await readFile(path());
-    for (let size = length + 2; size < whole.length - 1; size += 7) {
+    for (let size = length + 2; size < whole.length; size += 7) {
       await writeFile(path(), whole.subarray(0, size));
       const torn = await readClaims(folder);
-      expect(torn.all.get('D-1')?.version).toBe(1);
-      expect(torn.problems).toEqual([expect.stringMatching(/line 2 cannot be read .* cut off/)]);
+      expect([torn.all.get('D-1')?.version, torn.problems]).toEqual([1, []]);
     }
     await truncate(path(), length + 40);
     const after = await append(sent('D-1', 2));
     expect(after.all.get('D-1')?.version).toBe(2);
     expect(await readClaims(folder)).toEqual(after);
-    expect(after.problems).toEqual([expect.stringContaining('cut off')]);
   });
 
   test('names a damaged line, continues behind it, and does not reuse its numbers', async () => {

@@ -1,4 +1,4 @@
-/** A connection to a Temporal that is away is closed while calls on it are retried: the calls fail, the process goes on. */
+/** A connection is closed while calls on it are retried: the calls fail, and the process continues. */
 
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -7,13 +7,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openConnection } from '../../../lib/temporal/connect.ts';
 
 let server: Http2Server;
-let asked = 0;
+let calls = 0;
 
 /** Answers GetSystemInfo with an empty message, and everything else with UNAVAILABLE, as a server that shuts down. */
 function answer(stream: ServerHttp2Stream, path: string): void {
   const headers = { ':status': 200, 'content-type': 'application/grpc' };
   if (!path.endsWith('/GetSystemInfo')) {
-    asked += 1;
+    calls += 1;
     stream.respond({ ...headers, 'grpc-status': '14' }, { endStream: true });
     return;
   }
@@ -38,7 +38,7 @@ test('fails a retried call once the connection is closed', async () => {
   const connection = await openConnection({ address: `127.0.0.1:${port}` });
   const call = connection.workflowService.describeNamespace({ namespace: 'default' });
   const failed = expect(call).rejects.toThrow(/CANCELLED|shut down|UNAVAILABLE/);
-  while (asked < 2) await sleep(10);
+  while (calls < 2) await sleep(10);
   await connection.close();
   await failed;
   // An error in a timer would be uncaught, which fails the run.

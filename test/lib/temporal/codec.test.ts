@@ -1,8 +1,11 @@
-/** Nothing readable enters history, keys rotate, and a missing key is never worked around. */
+/** Nothing readable enters the history, keys rotate, and a missing key is an error. */
 
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { describe, expect, test } from 'vitest';
-import { createCodec, type PayloadProblem } from '../../../lib/temporal/codec.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCodec, encryptionKeys, type PayloadProblem } from '../../../lib/temporal/codec.ts';
 import { isUnencrypted } from '../../../lib/wire/names.ts';
 
 const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
@@ -101,5 +104,30 @@ describe('codec', () => {
   test('ignores the memo of a foreign schedule', async () => {
     const read = await first(createCodec([oldKey]).decode([payload('of another program')]));
     expect(isUnencrypted(defaultPayloadConverter.fromPayload(read))).toBe(true);
+  });
+});
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'billsync-keys-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const local = { isLocal: true };
+
+describe('encryptionKeys', () => {
+  test('creates one private key for all processes of the data folder', async () => {
+    const settings = { dataDir: join(folder, 'shared'), encryptionKeys: [] };
+    const all = await Promise.all(Array.from({ length: 8 }, () => encryptionKeys(settings, local)));
+    expect(new Set(all.map(([key]) => Buffer.from(key?.key ?? []).toString('hex'))).size).toBe(1);
+    expect(all[0]?.[0]?.key.length).toBe(32);
+    expect((await stat(join(settings.dataDir, 'keys', 'payload.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('requires a key when Temporal is remote', async () => {
+    const settings = { dataDir: join(folder, 'elsewhere'), encryptionKeys: [] };
+    await expect(encryptionKeys(settings, { isLocal: false })).rejects.toMatchObject({
+      code: 'encryption-key-missing',
+    });
   });
 });

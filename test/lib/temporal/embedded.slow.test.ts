@@ -1,4 +1,4 @@
-/** The server beside the data folder: found again after a kill, adopted or ended, never doubled. */
+/** The server beside the data folder: found after a kill, adopted or ended, never started twice. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
   return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8'));
 }
 
-/** A server in the care of another process. */
+/** A server that another process supervises. */
 async function aServerElsewhere() {
   const program = testProgram('lib/temporal/serve-embedded.ts');
   const owner = spawn(process.execPath, [program, dataDir], { env: cleanEnvironment() });
@@ -98,7 +98,7 @@ describe('embedded Temporal', () => {
   test('adopts a healthy server of a killed owner without losing data', async () => {
     const first = await anOrphan();
     const { client, close } = await connectTemporal(settings(), { log });
-    await client.workflow.start('invoice', { taskQueue: 'nobody', workflowId: 'kept' });
+    await client.workflow.start('invoice', { taskQueue: 'unserved', workflowId: 'kept' });
     await close();
     const second = await startEmbeddedTemporal({ dataDir, log });
     expect(second.pid).toBe(first.pid);
@@ -146,17 +146,17 @@ describe('embedded Temporal', () => {
     "Error: can't set frontend port 7233: listen tcp 127.0.0.1:7233: bind: address already in use";
   const panicked = `${refused}\npanic: runtime error: invalid memory address or nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/cmd/temporal/main.go:18 +0x8e`;
 
-  /** A `temporal` whose first starts end at once with these words; from then on the real one. */
-  async function endingFirst(starts: number, words: string): Promise<void> {
+  /** A `temporal` whose first starts end at once with this output; later ones run the real server. */
+  async function endingFirst(starts: number, output: string): Promise<void> {
     const folder = join(dataDir, 'bin');
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'words'), words);
+    await writeFile(join(folder, 'output'), output);
     const script = [
       '#!/bin/sh',
       `[ "$1" = server ] || exec ${server} "$@"`,
       `[ "$(cat '${folder}/begun' 2>/dev/null | wc -l)" -ge ${starts} ] && exec ${server} "$@"`,
       `echo begun >> '${folder}/begun'`,
-      `cat '${folder}/words' >&2`,
+      `cat '${folder}/output' >&2`,
       'exit 1',
     ];
     await writeFile(join(folder, 'temporal'), `${script.join('\n')}\n`, { mode: 0o755 });
@@ -166,8 +166,8 @@ describe('embedded Temporal', () => {
   test.each([
     ['refused', refused],
     ['panicked', panicked],
-  ])('starts again a server that %s while it started', async (_how, words) => {
-    await endingFirst(2, words);
+  ])('starts again a server that %s while it started', async (_how, output) => {
+    await endingFirst(2, output);
     const started = await startEmbeddedTemporal({ dataDir, log });
     expect((await readFile(join(dataDir, 'bin', 'begun'), 'utf8')).trim().split('\n')).toHaveLength(2);
     expect(isAlive(started.pid)).toBe(true);
@@ -177,11 +177,11 @@ describe('embedded Temporal', () => {
   test.each([
     ['refused', refused, refused],
     ['panicked', panicked, refused],
-    ['said something else', 'one\nanother', 'another'],
-  ])('says after three starts why a server that %s ends', async (_how, words, told) => {
-    await endingFirst(3, words);
+    ['printed another error', 'one\nanother', 'another'],
+  ])('reports after three starts why a server that %s ends', async (_how, output, reason) => {
+    await endingFirst(3, output);
     await expect(startEmbeddedTemporal({ dataDir, log })).rejects.toMatchObject({
-      ...{ code: 'temporal-ended', message: `The Temporal server ended at once: ${told}` },
+      ...{ code: 'temporal-ended', message: `The Temporal server ended at once: ${reason}` },
       hint: expect.stringMatching(/^see .*server\.log$/),
     });
   });
@@ -198,7 +198,7 @@ describe('embedded Temporal', () => {
 });
 
 describe('serverEnvironment', () => {
-  test('hands on what a program needs to run, and no other variable', () => {
+  test('passes on the variables that a program needs, and no other', () => {
     const own = {
       ...{
         PATH: '/bin',

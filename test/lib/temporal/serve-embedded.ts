@@ -1,4 +1,4 @@
-/** A process that looks after an embedded server until it is killed, or ends it on SIGTERM; its argument is the data folder. */
+/** Supervises an embedded server until it is killed; ends it on SIGTERM. The argument is the data folder. */
 
 import { pino } from 'pino';
 import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';

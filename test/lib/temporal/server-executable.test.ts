@@ -1,4 +1,4 @@
-/** Where a Temporal executable is looked for, place by place. */
+/** The places of a Temporal executable, in their order. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -55,18 +55,10 @@ describe('temporalExecutable', () => {
     const before = process.env.PATH;
     process.env.PATH = join(folder, 'only-tar');
     await mkdir(process.env.PATH);
-    const tar =
-      (before ?? '')
-        .split(delimiter)
-        .map((place) => join(place, 'tar'))
-        .find(existsSync) ?? '';
-    await symlink(tar, join(process.env.PATH, 'tar'));
-    const gzip =
-      (before ?? '')
-        .split(delimiter)
-        .map((place) => join(place, 'gzip'))
-        .find(existsSync) ?? '';
-    await symlink(gzip, join(process.env.PATH, 'gzip'));
+    for (const tool of ['tar', 'gzip']) {
+      const places = (before ?? '').split(delimiter).map((place) => join(place, tool));
+      await symlink(places.find(existsSync) ?? '', join(process.env.PATH, tool));
+    }
     try {
       const finding = temporalExecutable({ path: '', cacheDir: join(folder, 'fresh'), downloadFrom });
       await expect(finding).rejects.toThrow(/is not a pinned one; it was not run/);

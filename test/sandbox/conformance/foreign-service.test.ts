@@ -1,4 +1,4 @@
-/** Holds the suite against a service that nobody of the sandbox wrote, as against a real account: it only looks. */
+/** Runs the suite on an independent service as on a real account, which is only read. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectFindings, type Finding } from '../../../sandbox/conformance/findings.ts';
 import type { Row } from '../../../sandbox/conformance/rule.ts';
@@ -77,6 +77,6 @@ test('describes the shapes that the specification leaves open', () => {
 
 test('changes no data and prints no secret', () => {
   expect(everything()).toBe(before);
-  const told = JSON.stringify([rows, findings]);
-  for (const secret of foreign.secrets) expect(told).not.toContain(secret);
+  const output = JSON.stringify([rows, findings]);
+  for (const secret of foreign.secrets) expect(output).not.toContain(secret);
 });

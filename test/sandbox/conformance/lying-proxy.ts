@@ -1,4 +1,4 @@
-/** Stands between the suite and a right service and changes answers, for lies that no fault of the sandbox tells. */
+/** A proxy between the suite and a correct service that changes answers, for faults that the sandbox does not have. */
 
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
@@ -26,9 +26,9 @@ export async function startLyingProxy(target: { url: string; caPem: string }, li
   const server = createServer({ cert: certPem, key: keyPem }, async (incoming, outgoing) => {
     const { status, headers, body } = await pass(incoming, target.url, agent);
     const call = `${incoming.method} ${incoming.url}`;
-    const told = lie(call, { status, body: body.toString('utf8') });
-    const bytes = told === null ? body : Buffer.from(told.body);
-    outgoing.writeHead(told?.status ?? status, { ...headers, 'content-length': bytes.length }).end(bytes);
+    const changed = lie(call, { status, body: body.toString('utf8') });
+    const bytes = changed === null ? body : Buffer.from(changed.body);
+    outgoing.writeHead(changed?.status ?? status, { ...headers, 'content-length': bytes.length }).end(bytes);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -82,9 +82,9 @@ describe('npm run conformance', () => {
     expect(code).toBe(2);
   });
 
-  test('exits 4 when the credentials are refused, without telling them', async () => {
+  test('exits 4 when the credentials are refused, without printing them', async () => {
     const { baseUrl, caFile } = sandbox;
-    const wrong = ['--client-id', 'nobody', '--client-secret', 'planted-secret', '--ca-file', caFile];
+    const wrong = ['--client-id', 'unknown', '--client-secret', 'planted-secret', '--ca-file', caFile];
     const { code, stderr } = await run(['--base-url', baseUrl, ...wrong]);
     expect(stderr).toMatch(/401/);
     expect(stderr).not.toContain('planted-secret');
@@ -92,8 +92,8 @@ describe('npm run conformance', () => {
   });
 
   test('exits 5 without an answer', async () => {
-    const nobody = ['--base-url', 'https://127.0.0.1:9', '--client-id', 'a', '--client-secret', 'b'];
-    const { code, stderr } = await run(nobody);
+    const unreachable = ['--base-url', 'https://127.0.0.1:9', '--client-id', 'a', '--client-secret', 'b'];
+    const { code, stderr } = await run(unreachable);
     expect(stderr).toContain('https://127.0.0.1:9 does not answer');
     expect(code).toBe(5);
   });

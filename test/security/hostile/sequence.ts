@@ -50,7 +50,7 @@ export async function playHostileSequence(options: HostileSequenceOptions): Prom
   const quirks = new Map<string, Partial<Record<ForeignRoute, ForeignQuirk>>>();
   let slowestHonestMs = 0;
   for (const route of ['details', 'regenerate', 'export', 'storage'] as const) {
-    service.play(route, (ask) => (quirks.get(ask.invoice?.invoiceId ?? '')?.[route] ?? ask.respond)(ask));
+    service.play(route, (call) => (quirks.get(call.invoice?.invoiceId ?? '')?.[route] ?? call.respond)(call));
   }
   service.register({ url: product.webhookUrl, headers: { authorization: basic() } });
   const world: HostileWorld = {

@@ -72,8 +72,7 @@ test('writes one audit chain that verifies on both machines', async () => {
   const logs = machines.map((dataDir) => openAuditLog(dataDir));
   await Promise.all(Array.from({ length: 20 }, (_, index) => logs[index % 3]?.write(note)));
   const verdicts = await Promise.all(logs.map((log) => log.verify()));
-  for (const verdict of verdicts)
-    expect(verdict).toEqual({ ...verdicts[0], entries: 20, unfinished: 0, problems: [] });
+  for (const verdict of verdicts) expect(verdict).toEqual({ ...verdicts[0], entries: 20, problems: [] });
 });
 
 test('raises one alert for three workers, and takes an acknowledgement for all', async () => {
