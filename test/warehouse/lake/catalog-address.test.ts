@@ -42,6 +42,8 @@ describe('readCatalogAddress', () => {
 
   test('refuses what is neither', () => {
     expect(() => readCatalogAddress('postgres:the lake, please')).toThrow(/neither/);
+    expect(() => readCatalogAddress('postgres://a:1,b:2/lake')).toThrow(/one host/);
+    expect(() => readCatalogAddress('postgres:host=a,b dbname=lake')).toThrow(/several hosts/);
   });
 });
 

@@ -326,6 +326,7 @@ describe('the warehouse over a lake', () => {
         'insert into lake.shipment_rows by name select 900 as load_id, * exclude (load_id) from lake.shipment_rows limit 2',
       ),
     );
+    const leave = await ledger.presence('shared');
     const tidied = await tidyLake({
       database,
       ledger,
@@ -333,6 +334,7 @@ describe('the warehouse over a lake', () => {
       keepMs: 0,
       leastFiles: 2,
     });
+    await leave?.();
     expect(tidied).toMatchObject({ removedLoads: 1 });
     expect(tidied?.mergedFiles).toBeGreaterThan(2);
     expect(tidied?.removedFiles).toBeGreaterThan(2);
