@@ -17,7 +17,7 @@ import {
 import { applicationName, unreachable } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 15_000;
 const QUERY_MS = 60_000;
 const IDLE_MS = 5_000;
 /** SQLSTATE of a table or schema that does not exist. */
