@@ -46,7 +46,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true },
     ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS },
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-    application_name: applicationName('user files'),
+    application_name: applicationName('files'),
   });
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);
