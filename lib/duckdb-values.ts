@@ -5,6 +5,7 @@
 
 import {
   type DuckDBConnection,
+  DuckDBDecimalValue,
   type DuckDBTimestampTZValue,
   type DuckDBTimestampValue,
   DuckDBTypeId,
@@ -26,6 +27,17 @@ export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampVal
   const beyondMillis = ((micros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((micros - beyondMillis) / 1_000n)).toISOString();
   return beyondMillis === 0n ? text : text.replace('Z', `${String(beyondMillis).padStart(3, '0')}Z`);
+}
+
+/** @param text decimal digits with at most `scale` of them after the point */
+export function decimalValue(text: string, width: number, scale: number): DuckDBDecimalValue {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return new DuckDBDecimalValue(BigInt(`${whole}${fraction.padEnd(scale, '0')}`), width, scale);
+}
+
+/** Days from 1970-01-01 to a day, `YYYY-MM-DD`. */
+export function dayNumber(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`) / 86_400_000;
 }
 
 /**

@@ -2,7 +2,7 @@
  * The catalogue of reports: each file of `sql/` with a header comment is a report.
  *
  * A header is lines of `-- key: value` at the top of the file; a line that is indented by two spaces after the
- * dashes continues the value above it. Names of columns, parameters and options in prose stand in backticks. Keys:
+ * dashes continues the value above it. Names of columns, parameters and options in prose are in backticks. Keys:
  *
  * - `title` of the report; `grain` of a row
  * - `purpose`, and the place among the reports of this purpose: `Spend, 1`

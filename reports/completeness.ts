@@ -5,7 +5,7 @@ import { findReport, type ReportDefinition } from './catalogue.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';
 import { parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
-import { grouped } from './render/labels.ts';
+import { grouped, plural } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { Completeness, ReportResult } from './report-result.ts';
 
@@ -33,15 +33,15 @@ export async function completenessOf(
       const label = STATES[String(state)] ?? 'waiting to be loaded';
       return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label})`;
     });
-  // All reports of a page ask for the same days of the same file.
+  // All reports of a page need the gaps of the same days.
   const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];
   const gaps = await file.cached(`number gaps ${JSON.stringify(selection)}`, () => numberGaps(file, days));
   const parts = [
-    ...(found === 0 ? [] : [`${counted(found, 'known invoice')}: ${listed(named, found)}`]),
+    ...(found === 0 ? [] : [`${plural(found, 'known invoice')}: ${listed(named, found)}`]),
     ...(gaps.length === 0
       ? []
       : [
-          `${counted(gaps.length, 'gap')} in the invoice numbers: ${listed(gaps.slice(0, MAX_NAMED), gaps.length)}`,
+          `${plural(gaps.length, 'gap')} in the invoice numbers: ${listed(gaps.slice(0, MAX_NAMED), gaps.length)}`,
         ]),
   ];
   return {
@@ -80,10 +80,6 @@ async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<read
 function listed(named: readonly string[], found: number): string {
   const more = found - named.length;
   return `${named.join(', ')}${more > 0 ? ` and ${grouped(String(more))} more` : ''}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 export function notCountedNotes({ notCounted }: Completeness): readonly string[] {

@@ -1,5 +1,5 @@
 /**
- * From a cell of a report to the rows that it counts. Each report's header defines this in lines of `drilldown`:
+ * Links a cell of a report to the rows that it counts. Each report's header defines this in lines of `drilldown`:
  *
  *     -- drilldown: shipments by carrier, currency_code; shipments, billing_cost, packages
  *
@@ -46,7 +46,7 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
     .map((line) => {
       const [, target, by = '', exact = ''] = /^(\w+)(?: by ([^;]+))?(?:; (.+))?$/.exec(line) ?? [];
       const known = DRILLDOWN_TARGETS.find((each) => each === target);
-      if (known === undefined) throw new Error(`Report ${report}: it cannot lead to "${line}".`);
+      if (known === undefined) throw new Error(`Report ${report}: it cannot link to "${line}".`);
       const items = listOf(by);
       return {
         target: known,
@@ -91,7 +91,7 @@ export function drilldownOfCell(
   return { target: drilldown.target, fields, total: isWhole ? total : null };
 }
 
-/** The columns that `totals` stands for. */
+/** The columns that `totals` names together. */
 const TOTALS: readonly string[] = [
   ...['shipments', 'billing_cost', 'packages', 'invoices', 'cost_per_shipment'],
   ...['billable_weight_lb', 'cost_per_lb', 'credits'],

@@ -40,8 +40,9 @@ export class ReportError extends errorClass({
 
 type ReportErrorCode = ReportError['code'];
 
+/** @param codes none means any */
 export function isReportError(error: unknown, ...codes: readonly ReportErrorCode[]): error is ReportError {
-  return error instanceof ReportError && codes.includes(error.code);
+  return error instanceof ReportError && (codes.length === 0 || codes.includes(error.code));
 }
 
 export function invalidFilter(message: string, details: ErrorDetails = {}): ReportError {

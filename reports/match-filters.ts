@@ -26,7 +26,7 @@ export interface MatchedValues {
 
 interface Candidate {
   readonly key: string;
-  readonly shown: string;
+  readonly label: string;
   readonly ids: readonly string[];
   readonly names: readonly string[];
 }
@@ -114,7 +114,7 @@ function match(
     for (const { key } of found) keys.add(key);
     const nearest =
       found.length > 0 ? [] : nearestNames(value, [...new Set(candidates.flatMap(({ names }) => names))]);
-    return { filter, given: value, matched: found.map(({ shown }) => shown), nearest };
+    return { filter, given: value, matched: found.map(({ label }) => label), nearest };
   });
   // An empty list would mean all, so the list has a key that cannot exist: no key contains NUL.
   return { values: keys.size > 0 ? [...keys] : ['\u0000'], matches };
@@ -145,12 +145,14 @@ export function requireMatches(matches: readonly FilterMatch[]): void {
   if (first !== undefined) throw invalidFilter(matchNotes(unmatched).join(' '));
 }
 
-/** In sentences: what was matched where that is not what was typed, and what was not. */
+/** Notes on filters that matched another spelling than the given one, or nothing. */
 export function matchNotes(matches: readonly FilterMatch[]): string[] {
   return matches.flatMap(({ filter, given, matched, nearest }) => {
     if (matched.length === 0) return [`No ${filter} is "${given}"${nearestText(nearest)}.`];
     if (matched.length === 1 && matched[0] === given) return [];
-    return [`The ${filter} "${given}" is ${matched.map(shownName).join(' and ')}.`];
+    return [
+      `The ${filter} "${given}" is ${matched.map((name) => (name === '' ? '(none)' : name)).join(' and ')}.`,
+    ];
   });
 }
 
@@ -160,13 +162,9 @@ export function nearestText(nearest: readonly string[]): string {
   return `; the nearest ${nearest.length === 1 ? 'is' : 'are'} ${nearest.join(' and ')}`;
 }
 
-function shownName(name: string): string {
-  return name === '' ? '(none)' : name;
-}
-
 function candidateOf(key: string, name: string, id: string | null, names: readonly string[]): Candidate {
-  const shown = id === null || name.includes(id) ? name : `${name} (${id})`;
-  return { key, shown, ids: id === null ? [] : [id], names };
+  const label = id === null || name.includes(id) ? name : `${name} (${id})`;
+  return { key, label, ids: id === null ? [] : [id], names };
 }
 
 async function rowsOf(

@@ -1,13 +1,11 @@
 /**
- * Brings the tables a person may add, each a CSV file, into the session of a report.
- *
- * A file is named for one report (`--rates FILE`), or lies as `user/report-files/rates.csv` beside the published file; then
- * every report that joins it has it, in commands, pages and schedules.
+ * Loads the optional tables of a report, each a CSV file of the user: named by an option (`--rates FILE`), or kept as
+ * `user/report-files/rates.csv` for commands, pages and schedules.
  */
 
-import { createReadStream } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../lib/user-store.ts';
@@ -21,11 +19,10 @@ import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-colum
 /** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
-/** Beside the published file. */
-/** As messages name the folder: relative to the data folder. */
+/** Relative to the data folder, for messages. */
 export const REPORT_FILES = 'user/report-files';
 
-/** Notes of reports that are empty without their table. */
+/** Notes about tables that are not given. */
 const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
   rates: 'No rates are given, so no line is covered',
   costs: 'No own costs are given, so no tracking number is covered',
@@ -55,8 +52,7 @@ export async function loadOptionalTables(
   for (const name of report.sources) {
     await file.query(createTable(name));
     const path = tables[name];
-    const csv =
-      path === undefined ? await storedFile(file.path, name) : { path, bytes: createReadStream(path) };
+    const csv = path === undefined ? await storedFile(file.path, name) : { path, bytes: readFile(path) };
     if (csv !== null) given.push({ name, path: csv.path, rows: await appendCsv(file, name, csv) });
     else if (WITHOUT[name] !== undefined)
       missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
@@ -109,53 +105,43 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
   await file.run('rated-as');
 }
 
-interface CsvBytes {
+interface CsvFile {
   /** For messages. */
   readonly path: string;
-  readonly bytes: Readable;
+  readonly bytes: Buffer | Promise<Buffer>;
 }
 
 /** @returns null when the user store has no file for the table */
-async function storedFile(published: string, name: ExtraTable): Promise<CsvBytes | null> {
+async function storedFile(published: string, name: ExtraTable): Promise<CsvFile | null> {
   const store = await userStore(dirname(published));
   const path = `${USER_FILES.reportFiles}/${name}.csv`;
   const bytes = await store.read(path);
-  return bytes === null ? null : { path: store.place(path), bytes: Readable.from([bytes]) };
+  return bytes === null ? null : { path: store.place(path), bytes: Buffer.from(bytes) };
 }
 
-/** @returns how many rows the file has */
-async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvBytes): Promise<number> {
-  const columns = COLUMNS[table];
+/** @returns the number of rows of the file */
+async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvFile): Promise<number> {
   const appender = await file.connection.createAppender(table, 'main', 'temp');
-  let hasHeader = false;
-  const parser = parse({
-    bom: true,
-    info: true,
-    skip_empty_lines: true,
-    columns: (header: string[]) => {
-      hasHeader = true;
-      return checkHeader(table, `${path} line 1`, header);
-    },
-  });
-  // The parser throws the error that ends the pipeline.
-  pipeline(
-    bytes,
-    (source) => onlyUtf8(source, path),
-    parser,
-    () => {},
-  );
   const lines = contradictions(table);
+  let hasHeader = false;
   let rows = 0;
   try {
+    const content = await bytes;
+    checkUtf8(content, path);
+    const columns = (header: string[]): string[] => {
+      hasHeader = true;
+      return checkHeader(table, `${path} line 1`, header);
+    };
+    const parser = parse(content, { bom: true, info: true, skip_empty_lines: true, columns });
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
       const place = `${path} line ${info.lines}`;
       lines.add(place, record);
       rows += 1;
       appender.appendInteger(info.lines);
-      for (const column of columns) {
-        const text = record[column.name] ?? '';
-        appendCell(appender, { column, place: `${place}: ${column.name}`, text });
+      for (const column of COLUMNS[table]) {
+        const cell = record[column.name] ?? '';
+        appendCell(appender, column, { place: `${place}: ${column.name}`, cell });
       }
       appender.endRow();
     }
@@ -164,59 +150,44 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }
       throw invalidFilter(`${path} has no rows below its header: write at least one, or leave it out.`);
     lines.end();
   } catch (error) {
-    if (isReportError(error, 'invalid-filter')) throw error;
-    if (error instanceof CsvError && error.code === 'CSV_RECORD_INCONSISTENT_COLUMNS') {
-      const {
-        lines: line,
-        record,
-        columns: named,
-      } = error as CsvError & {
-        lines: number;
-        record: readonly string[];
-        columns: readonly unknown[];
-      };
-      throw invalidFilter(
-        `${path} line ${line} has ${record.length} cells, its header ${named.length}: put a text with a comma into quotation marks, and write decimals with a point.`,
-        { cause: error },
-      );
-    }
-    throw invalidFilter(
-      `${path} cannot be read as ${table}: ${systemErrorIn(error)?.problem ?? messageOf(error)}`,
-      { cause: error },
-    );
+    throw unreadable(error, table, path);
   }
   appender.closeSync();
   return rows;
 }
 
-/** @throws ReportError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
-async function* onlyUtf8(source: AsyncIterable<Buffer>, path: string): AsyncGenerator<Buffer> {
-  const validator = new Utf8Validator();
-  let line = 1;
-  let before = 0;
-  const refuse = (column: number): ReportError =>
-    invalidFilter(
-      `${path} line ${line}, byte ${column} of the line, is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
+function unreadable(error: unknown, table: ExtraTable, path: string): ReportError {
+  if (isReportError(error)) return error;
+  if (error instanceof CsvError && error.code === 'CSV_RECORD_INCONSISTENT_COLUMNS') {
+    const { lines, record, columns } = error as CsvError &
+      Readonly<{ lines: number; record: readonly string[]; columns: readonly unknown[] }>;
+    return invalidFilter(
+      `${path} line ${lines} has ${record.length} cells, its header ${columns.length}: put a text with a comma into quotation marks, and write decimals with a point.`,
+      { cause: error },
     );
-  for await (const chunk of source) {
-    const [fault] = validator.check(chunk);
-    const end = fault === undefined ? chunk.length : beginOf(fault, chunk);
-    let start = 0;
-    for (let at = chunk.indexOf(10); at >= 0 && at < end; at = chunk.indexOf(10, at + 1)) {
-      line += 1;
-      start = at + 1;
-      before = 0;
-    }
-    if (fault !== undefined) throw refuse(before + end - start + 1);
-    before += chunk.length - start;
-    yield chunk;
   }
-  if (validator.endsInsideCharacter()) throw refuse(before);
+  const problem = systemErrorIn(error)?.problem ?? messageOf(error);
+  return invalidFilter(`${path} cannot be read as ${table}: ${problem}`, { cause: error });
 }
 
+/** @throws ReportError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
+function checkUtf8(content: Buffer, path: string): void {
+  if (isUtf8(content)) return;
+  const [fault] = new Utf8Validator().check(content);
+  const at = fault === undefined ? content.length : beginOf(fault, content);
+  const before = content.subarray(0, at);
+  const line = before.filter((byte) => byte === NEW_LINE).length + 1;
+  const column = at - before.lastIndexOf(NEW_LINE);
+  throw invalidFilter(
+    `${path} line ${line}, byte ${column} of the line, is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
+  );
+}
+
+const NEW_LINE = 10;
+
 /** For a truncated character the decoder reports the offset of the byte that follows it. */
-function beginOf({ offset, bytes }: Utf8Fault, chunk: Buffer): number {
-  const isWrongByte = bytes.length === 1 && chunk[offset] === bytes[0];
+function beginOf({ offset, bytes }: Utf8Fault, content: Buffer): number {
+  const isWrongByte = bytes.length === 1 && content[offset] === bytes[0];
   return isWrongByte ? offset : Math.max(0, offset - bytes.length);
 }
 
@@ -249,21 +220,16 @@ function checkHeader(table: ExtraTable, place: string, header: readonly string[]
   return names;
 }
 
-interface Contradictions {
-  /** @throws ReportError the file has such a line already */
-  add(place: string, record: Readonly<Record<string, string>>): void;
-  /** @throws ReportError a line is missing */
-  end(): void;
-}
-
 /** Finds duplicate lines, and carriers whose heaviest weights no line covers. */
-function contradictions(table: ExtraTable): Contradictions {
+function contradictions(table: ExtraTable) {
   const places = new Map<string, string>();
-  const open = new Map<string, string | null>();
+  /** By carrier, the place of its lines with a bound, or null when it has one without. */
+  const bounded = new Map<string, string | null>();
   const textOf = (record: Readonly<Record<string, string>>, name: string): string =>
     (record[name] ?? '').trim().toLowerCase();
   return {
-    add(place, record) {
+    /** @throws ReportError the file already has such a line */
+    add(place: string, record: Readonly<Record<string, string>>): void {
       const names = UNIQUE[table];
       if (names === undefined) return;
       const key = JSON.stringify(names.map((name) => textOf(record, name)));
@@ -275,17 +241,17 @@ function contradictions(table: ExtraTable): Contradictions {
       places.set(key, place);
       if (table !== 'weights') return;
       const carrier = textOf(record, 'carrier');
-      if (textOf(record, 'up_to') === '') open.set(carrier, null);
-      else if (!open.has(carrier)) open.set(carrier, place);
+      if (textOf(record, 'up_to') === '') bounded.set(carrier, null);
+      else if (!bounded.has(carrier)) bounded.set(carrier, place);
     },
-    end() {
-      for (const [carrier, place] of open) {
-        if (place === null) continue;
-        const whose = carrier === '' ? 'the carriers that are not named' : `carrier "${carrier}"`;
-        throw invalidFilter(
-          `${place} is for light weights only: add a line of ${whose} with an empty up_to, for all heavier ones.`,
-        );
-      }
+    /** @throws ReportError a line is missing */
+    end(): void {
+      const [carrier, place] = [...bounded].find(([, place]) => place !== null) ?? [];
+      if (carrier === undefined) return;
+      const owner = carrier === '' ? 'the carriers that are not named' : `carrier "${carrier}"`;
+      throw invalidFilter(
+        `${place} is for light weights only: add a line of ${owner} with an empty up_to, for all heavier ones.`,
+      );
     },
   };
 }

@@ -1,6 +1,7 @@
-/** Checks the values of a report's own parameters and makes them what DuckDB binds. */
+/** Checks the values of a report's parameters and converts them to values that DuckDB binds. */
 
-import { DuckDBDecimalValue, type DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBValue } from '@duckdb/node-api';
+import { decimalValue } from '../lib/duckdb-values.ts';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
 import { invalidFilter } from './errors.ts';
 import { didYouMean } from './nearest-names.ts';
@@ -35,7 +36,7 @@ export function bindParameters(
   return { bound, texts };
 }
 
-/** Dates and instants are bound as checked text and cast in the query, so that every type has one way in. */
+/** Dates and instants are bound as checked text and cast in the query, like all other text. */
 function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   switch (parameter.type) {
     case 'text':
@@ -53,7 +54,8 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       if (/^-?\d{1,9}$/.test(text)) return Number(text);
       throw invalidFilter(`"${text}" is no whole number for ${parameter.name}.`);
     case 'decimal':
-      return decimalOf(parameter.name, text);
+      if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text)) return decimalValue(text, 18, 4);
+      throw invalidFilter(`"${text}" is no decimal number for ${parameter.name}.`);
   }
 }
 
@@ -65,13 +67,6 @@ function severalOf({ name }: ReportParameter, choices: readonly string[], text: 
   throw invalidFilter(
     `"${unknown ?? text}" is no value for ${name}: take one or more of ${choices.join(', ')}, joined by +.`,
   );
-}
-
-function decimalOf(name: string, text: string): DuckDBDecimalValue {
-  const match = /^(-?)(\d{1,14})(?:\.(\d{1,4}))?$/.exec(text);
-  if (!match) throw invalidFilter(`"${text}" is no decimal number for ${name}.`);
-  const digits = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(4, '0')}`);
-  return new DuckDBDecimalValue(digits, 18, 4);
 }
 
 /** Dates and instants are cast by the report. */

@@ -51,8 +51,12 @@ export function periodBounds(
 
 /** A calendar day that exists, `YYYY-MM-DD`. @throws ReportError */
 export function checkDay(filter: string, value: string): string {
-  if (timeOf(value) !== null) return value;
+  if (isDay(value)) return value;
   throw invalidFilter(`"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
+}
+
+export function isDay(text: string): boolean {
+  return timeOf(text) !== null;
 }
 
 /** The given number of weeks that end on the day before `day`. */
@@ -146,7 +150,7 @@ function relativePeriod(text: string, now: Date): Period | null {
 
 /** A day, month, quarter or year. */
 function calendarPeriod(text: string): Period | null {
-  if (timeOf(text) !== null) return { from: text, to: text };
+  if (isDay(text)) return { from: text, to: text };
   const [, year, quarter, month] = /^(\d{4})(?:-Q([1-4])|-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (year === undefined || year < '0001') return null;
   const start = new Date(`${year}-01-01T00:00:00Z`);

@@ -10,7 +10,7 @@ import { connectShared, type FileCache, type OwnConnection } from './shared-inst
 
 export type CachedRow = Readonly<Record<string, unknown>>;
 
-/** One reader with its own session; reports share nothing but the file. */
+/** A reader with a session of its own. */
 export interface PublishedFile {
   readonly path: string;
   /** false over a lake: the file has views on Parquet files that may change while it is open. */
@@ -21,11 +21,11 @@ export interface PublishedFile {
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement of `session/` by its name. */
   run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** Rows of such a statement that depends on no filter, read once for all sessions of this file. */
+  /** Rows of such a statement that depends on no filter; read once for all sessions of the file. */
   cachedRows(name: string): Promise<readonly CachedRow[]>;
   /** A value that depends on the file alone, computed once for all its sessions under this key. */
   cached<T>(key: string, compute: () => Promise<T>): Promise<T>;
-  /** For what has no SQL: appending rows of an optional table, interrupting. */
+  /** For appending rows and for interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
 }
@@ -60,8 +60,7 @@ export function registerConnection(path: string, connect: Connect): void {
 /**
  * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
  * @throws ReportError there is no file, or, from `query`, it lacks a table, view or column
- * @throws UnreadableFileError when a write-ahead log lies beside it
- * @throws UnreadableFileError when nothing can be read of it; `query` too, of a part that is damaged
+ * @throws UnreadableFileError a write-ahead log lies beside it, or it is damaged; `query` throws it too
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -99,7 +98,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
     }
   };
   try {
-    await seeInternal(connection);
+    await addInternalSchema(connection);
     for (const name of ['macros', 'definitions']) await connection.run(sessionStatement(name));
     const isWhole = !elsewhere.has(path);
     const run: PublishedFile['run'] = async (name, values) => query(sessionStatement(name), values);
@@ -113,8 +112,8 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   }
 }
 
-/** Tables behind the views lie in a schema of their own. A file that billsync did not publish lacks it, and the first query says so. */
-async function seeInternal(connection: DuckDBConnection): Promise<void> {
+/** Makes the tables behind the views visible. A file that billsync did not publish has no such schema; its first query fails. */
+async function addInternalSchema(connection: DuckDBConnection): Promise<void> {
   try {
     await connection.run("set search_path = 'main,internal'");
   } catch (error) {

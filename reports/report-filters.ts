@@ -105,7 +105,7 @@ export function checkInstant(filter: string, value: string): string {
 }
 
 function oneOf<T extends string>(filter: string, value: string, known: readonly T[]): T {
-  const found = known.find((word) => word === value);
+  const found = known.find((each) => each === value);
   if (found) return found;
   throw invalidFilter(`"${value}" is no value for ${filter}: take ${known.join(', ')}.`);
 }

@@ -68,9 +68,9 @@ export interface SessionRequest {
   /** `reports.duckdb`. */
   readonly databasePath: string;
   readonly filters?: ReportFilters;
-  /** CSV files with expected rates or own costs, for the reports that join them. */
+  /** CSV files for the reports that join them. */
   readonly tables?: OptionalTables;
-  /** For the whole session; the statement that runs then is interrupted. 60 000 by default. */
+  /** For the whole session; a statement that runs longer is interrupted. 60 000 by default. */
   readonly timeLimitMs?: number;
   /** The counts of a session without filters, used if this one has none and reads the same publication. */
   readonly counted?: Counted | undefined;

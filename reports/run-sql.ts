@@ -101,7 +101,7 @@ const MAY_PIVOT =
  * read-only instance is not enough: it lets `copy` write files and, over a lake, everything that its credentials allow.
  * DuckDB splits a pivot without `in (…)` into several statements: the first ones collect its columns.
  *
- * @throws ReportError it is not one statement, writes, or reaches outside the file; DuckDB's own words for what it cannot parse
+ * @throws ReportError it is not one statement, writes, or reaches outside the file; with DuckDB's message for a syntax error
  */
 export async function runReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
   const body = sql.replace(EXPLAIN, '');
@@ -177,9 +177,9 @@ function checkTree(tree: unknown, functions: Functions): void {
 /** There is no tree of a pivot without `in (…)`, so its text may not contain refused names. */
 function checkPivot(sql: string, { others }: Functions): void {
   if (!MAY_PIVOT.test(sql)) throw refused('one that does not only read');
-  const words = new Set(sql.toLowerCase().match(/\w+/g));
-  const named = others.find((name) => words.has(name));
-  if (named !== undefined) throw refused(`the word ${named} in a pivot without \`in (…)\``);
+  const tokens = new Set(sql.toLowerCase().match(/\w+/g));
+  const named = others.find((name) => tokens.has(name));
+  if (named !== undefined) throw refused(`the name ${named} in a pivot without \`in (…)\``);
   if (NAMES_FILE.test(sql)) throw refused('the name of a file in a pivot without `in (…)`');
 }
 

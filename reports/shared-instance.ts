@@ -32,7 +32,7 @@ const opened = new Map<string, Opened>();
 /** Number of `keepOpen` callers by path. */
 const keepers = new Map<string, number>();
 
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 /** An unused instance is closed after this time, since its blocks take memory. */
 const KEPT_FOR_MS = 10 * 60_000;
 
@@ -82,9 +82,9 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
 /**
  * Keeps the instance open between sessions until the file is replaced (checked every few seconds) or unused for ten minutes.
  */
-export function keepOpen(path: string, { lookEveryMs = LOOK_EVERY_MS } = {}): { close(): void } {
+export function keepOpen(path: string, { checkEveryMs = CHECK_EVERY_MS } = {}): { close(): void } {
   keepers.set(path, (keepers.get(path) ?? 0) + 1);
-  const timer = setInterval(() => void look(path), lookEveryMs).unref();
+  const timer = setInterval(() => void closeReplaced(path), checkEveryMs).unref();
   let isClosed = false;
   return {
     close() {
@@ -101,7 +101,7 @@ export function keepOpen(path: string, { lookEveryMs = LOOK_EVERY_MS } = {}): { 
 }
 
 /** A replaced file takes disk space as long as it is open. */
-async function look(path: string): Promise<void> {
+async function closeReplaced(path: string): Promise<void> {
   const identity = await identityOf(path).catch(() => null);
   const own = opened.get(path);
   if (own === undefined) return;

@@ -1,9 +1,10 @@
-/** The columns of the CSV files that a person may add to a report, and how each cell is read. */
+/** The columns of the CSV files that a user may add to a report, and how each cell is read. */
 
-import { type DuckDBAppender, DuckDBDateValue, DuckDBDecimalValue } from '@duckdb/node-api';
+import { type DuckDBAppender, DuckDBDateValue } from '@duckdb/node-api';
+import { dayNumber, decimalValue } from '../lib/duckdb-values.ts';
 import type { ExtraTable } from './catalogue.ts';
-import { invalidFilter, type ReportError } from './errors.ts';
-import { checkDay } from './period.ts';
+import { invalidFilter } from './errors.ts';
+import { isDay } from './period.ts';
 
 export interface TableColumn {
   readonly name: string;
@@ -91,28 +92,69 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
   ],
 };
 
-const NUMBER = 'decimal(18, 4)';
-const TYPES: Readonly<Partial<Record<TableColumn['kind'], string>>> = {
-  decimal: NUMBER,
-  step: NUMBER,
-  rate: 'decimal(18, 8)',
-  date: 'date',
+interface CellKind {
+  readonly type: 'varchar' | 'date' | `decimal(18, ${number})`;
+  readonly form: RegExp;
+  /** The problem with any other text, and what to write instead. */
+  readonly advice: string;
+  readonly append: (appender: DuckDBAppender, text: string) => void;
+  /** false: rows are not joined by such cells. */
+  readonly isKey?: false;
+}
+
+const CELL_KINDS: Readonly<Record<TableColumn['kind'], CellKind>> = {
+  text: varchar(/./, '', (text) => text),
+  currency: varchar(/^[a-z]{3}$/i, 'is not a currency: write its three letters, as in USD', (text) =>
+    text.toUpperCase(),
+  ),
+  unit: {
+    ...varchar(/^(lb|kg|oz)$/i, 'is not a unit of weight: write lb, kg or oz', (text) => text.toLowerCase()),
+    isKey: false,
+  },
+  month: varchar(/^\d{4}-(0[1-9]|1[0-2])$/, 'is no month: write it as YYYY-MM', (text) => text),
+  date: {
+    type: 'date',
+    form: /^\d{4}-\d{2}-\d{2}$/,
+    advice: 'is no day: write it as YYYY-MM-DD',
+    append: (appender, text) => appender.appendDate(new DuckDBDateValue(dayNumber(text))),
+  },
+  decimal: decimal(4),
+  rate: decimal(8),
+  step: decimal(4),
 };
 
-/** The statement that makes a session's table for such a file, empty. */
+function varchar(form: RegExp, advice: string, normalized: (text: string) => string): CellKind {
+  return {
+    ...{ type: 'varchar', form, advice },
+    append: (appender, text) => appender.appendVarchar(normalized(text)),
+  };
+}
+
+/** Its form is checked, because the appender silently wraps a number that does not fit (hazard 8). */
+function decimal(digits: 4 | 8): CellKind {
+  const most = digits === 4 ? 'four' : 'eight';
+  return {
+    type: `decimal(18, ${digits})`,
+    form: new RegExp(`^-?\\d{1,${18 - digits}}(\\.\\d{1,${digits}})?$`),
+    advice: `is not a number: write digits with a point and at most ${most} decimals, as in 12.50`,
+    append: (appender, text) => appender.appendDecimal(decimalValue(text, 18, digits)),
+    isKey: false,
+  };
+}
+
+/** The statement that creates the empty table for such a file. */
 export function createTable(table: ExtraTable): string {
   const columns = COLUMNS[table].map(
-    ({ name, kind, may }) => `${name} ${TYPES[kind] ?? 'varchar'}${may === undefined ? ' not null' : ''}`,
+    ({ name, kind, may }) => `${name} ${CELL_KINDS[kind].type}${may === undefined ? ' not null' : ''}`,
   );
   return `create or replace temp table ${table} (line integer not null, ${columns.join(', ')})`;
 }
 
 /** An expression that identifies a row: the cells by which it is joined. */
 export function rowName(table: ExtraTable): string {
-  const keys = COLUMNS[table].filter(({ name, kind }) => JOINED.includes(kind) && name !== 'reason');
+  const keys = COLUMNS[table].filter(({ name, kind }) => CELL_KINDS[kind].isKey ?? name !== 'reason');
   return `concat_ws(' ', ${keys.map(({ name }) => name).join(', ')})`;
 }
-const JOINED: readonly TableColumn['kind'][] = ['text', 'date', 'month', 'currency'];
 
 /** Unique keys of files whose duplicate lines would contradict each other; case is ignored. */
 export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {
@@ -126,81 +168,30 @@ export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = 
  */
 export function appendCell(
   appender: DuckDBAppender,
-  cell: {
-    readonly column: TableColumn;
-    readonly place: string;
-    readonly text: string;
-  },
+  { kind, may }: TableColumn,
+  { place, cell }: { readonly place: string; readonly cell: string },
 ): void {
-  const { column, place } = cell;
-  const text = cell.text.trim();
-  const refuse = (what: string): ReportError => invalidFilter(`${place} is "${text}", ${what}.`);
+  const text = cell.trim();
   if (text === '') {
-    if (column.may === undefined) throw invalidFilter(`${place} is empty: write a value.`);
+    if (may === undefined) throw invalidFilter(`${place} is empty: write a value.`);
     appender.appendNull();
     return;
   }
-  if (column.kind === 'text') appender.appendVarchar(text);
-  else if (column.kind === 'date') appender.appendDate(dateOf(text, refuse));
-  else if (column.kind in WORDS) appender.appendVarchar(wordOf(column.kind as Word, text, refuse));
-  else {
-    if (column.kind === 'step' && TOO_SMALL.test(text))
-      throw refuse('which is too small: write at least 0.01');
-    appender.appendDecimal(decimalOf(text, column.kind === 'rate' ? 8 : 4, refuse));
-  }
+  const { form, advice, append } = CELL_KINDS[kind];
+  const problem = problemOf(kind, text) ?? (form.test(text) ? null : advice);
+  if (problem !== null) throw invalidFilter(`${place} is "${text}", which ${problem}.`);
+  append(appender, text);
 }
 
 /** Less than a hundredth. */
 const TOO_SMALL = /^-|^0*(\.0(0\d*)?)?$/;
 
-type Word = 'currency' | 'unit' | 'month';
-
-/** Formats of texts, the advice for others, and normalization. */
-const WORDS: Readonly<Record<Word, { form: RegExp; instead: string; kept: (text: string) => string }>> = {
-  currency: {
-    form: /^[a-z]{3}$/i,
-    instead: 'which is not a currency: write its three letters, as in USD',
-    kept: (text) => text.toUpperCase(),
-  },
-  unit: {
-    form: /^(lb|kg|oz)$/i,
-    instead: 'which is not a unit of weight: write lb, kg or oz',
-    kept: (text) => text.toLowerCase(),
-  },
-  month: {
-    form: /^\d{4}-(0[1-9]|1[0-2])$/,
-    instead: 'which is no month: write it as YYYY-MM',
-    kept: (text) => text,
-  },
-};
-
-function wordOf(kind: Word, text: string, refuse: Refuse): string {
-  const { form, instead, kept } = WORDS[kind];
-  if (form.test(text)) return kept(text);
-  throw refuse(instead);
-}
-
-type Refuse = (what: string) => ReportError;
-
-/** Checked here, because the appender silently wraps a number that does not fit (hazard 8). */
-function decimalOf(text: string, digits: 4 | 8, refuse: Refuse): DuckDBDecimalValue {
-  const match = new RegExp(`^(-?)(\\d{1,${18 - digits}})(?:\\.(\\d{1,${digits}}))?$`).exec(text);
-  if (/^-?[\d.]*,\d+$/.test(text))
-    throw refuse('which has a comma: write decimals with a point, as in 12.50');
-  if (!match) {
-    const most = digits === 4 ? 'four' : 'eight';
-    throw refuse(
-      `which is not a number: write digits with a point and at most ${most} decimals, as in 12.50`,
-    );
-  }
-  const whole = BigInt(`${match[1]}${match[2]}${(match[3] ?? '').padEnd(digits, '0')}`);
-  return new DuckDBDecimalValue(whole, 18, digits);
-}
-
-function dateOf(text: string, refuse: Refuse): DuckDBDateValue {
-  try {
-    return new DuckDBDateValue(Date.parse(`${checkDay('date', text)}T00:00:00Z`) / 86_400_000);
-  } catch {
-    throw refuse('which is no day: write it as YYYY-MM-DD');
-  }
+/** Problems that deserve another advice than the form of the kind. */
+function problemOf(kind: TableColumn['kind'], text: string): string | null {
+  if (kind === 'date' && !isDay(text)) return CELL_KINDS.date.advice;
+  if (kind === 'step' && TOO_SMALL.test(text)) return 'is too small: write at least 0.01';
+  const isDecimal = CELL_KINDS[kind].type.startsWith('decimal');
+  return isDecimal && /^-?[\d.]*,\d+$/.test(text)
+    ? 'has a comma: write decimals with a point, as in 12.50'
+    : null;
 }

@@ -1,4 +1,4 @@
-/** A report's answer in one sentence, with the figures that a reader asks for first. */
+/** A report's main amounts in one sentence. */
 
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportRow } from '../cells.ts';
@@ -9,7 +9,7 @@ import type { ReportResult } from '../report-result.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 
-/** The column whose sum is the answer, and what the sum is called; other reports are answered by their number of rows. */
+/** The column whose sum is the answer, and the name of the sum; the answer of other reports is their number of rows. */
 const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
   duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
   outliers: ['difference', 'above the usual cost of like shipments'],
@@ -30,7 +30,7 @@ const MAX_NAMED = 3;
 interface Answer {
   /** HTML; every value in it is escaped. */
   readonly sentence: string;
-  /** `still open`, `incomplete` or both; null: the figures are final as far as is known. */
+  /** `still open`, `incomplete` or both; null: no change is expected. */
   readonly mark: string | null;
 }
 
@@ -133,7 +133,7 @@ function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
     difference: latest.change_on_month ?? '0',
   });
   const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${counted(rows.length, 'row')}`;
-  return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} against the one before; ${total}.`;
+  return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} compared with the one before; ${total}.`;
 }
 
 function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
@@ -174,11 +174,11 @@ function sumOf(rows: readonly ReportRow[], column: string): bigint {
 function money(amount: bigint, rows: readonly ReportRow[]): string {
   const currency = String(rows[0]?.currency_code ?? '');
   const exact = fromTenThousandths(amount);
-  const shown = grouped(roundedTo(exact, digitsOf(currency)));
-  return `<b title="${exact}">${escapeHtml(`${shown} ${currency}`.trim())}</b>`;
+  const text = grouped(roundedTo(exact, digitsOf(currency)));
+  return `<b title="${exact}">${escapeHtml(`${text} ${currency}`.trim())}</b>`;
 }
 
 function signed(amount: string, rows: readonly ReportRow[]): string {
-  const shown = grouped(roundedTo(amount, digitsOf(String(rows[0]?.currency_code ?? ''))));
-  return shown.startsWith('-') ? shown.replace('-', '−') : `+${shown}`;
+  const text = grouped(roundedTo(amount, digitsOf(String(rows[0]?.currency_code ?? ''))));
+  return text.startsWith('-') ? text.replace('-', '−') : `+${text}`;
 }

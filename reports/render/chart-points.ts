@@ -16,11 +16,11 @@ export interface Point {
 
 /** One point for each place. `combine=sum` adds up several rows of one place, in whole numbers. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
-  const { key: across, series: line, y, value: shown = '', combine } = spec.roles;
+  const { key: across, series: line, y, value: column = '', combine } = spec.roles;
   const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
   return Array.from(placed, ([place, of]) => {
     const [key = '', series = ''] = JSON.parse(place) as string[];
-    const values = of.map(({ [shown]: cell = null }) => (cell === null ? null : String(cell)));
+    const values = of.map(({ [column]: cell = null }) => (cell === null ? null : String(cell)));
     return { key, series, value: combine === 'sum' ? sumOf(values) : (values.at(-1) ?? null), rows: of };
   });
 }

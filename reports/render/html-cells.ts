@@ -16,9 +16,9 @@ export function money(cell: ReportCell | undefined, currency?: ReportCell): stri
     isDetail: false,
   } as const;
   const { text, exact, isNegative } = displayCell({ cell, currency_code: currency ?? null }, column);
-  const shown = escapeHtml(`${text} ${currency ?? ''}`.trim());
-  if (exact === null && !isNegative) return shown;
-  return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${shown}</span>`;
+  const amount = escapeHtml(`${text} ${currency ?? ''}`.trim());
+  if (exact === null && !isNegative) return amount;
+  return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${amount}</span>`;
 }
 
 /** The badge of an invoice's state. */

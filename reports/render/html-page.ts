@@ -7,6 +7,7 @@ import type { ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
 import { chartFigure, drawCharts } from './charts.ts';
+import { stateBadge } from './html-cells.ts';
 import { columnLabel, displayCell, grouped, headLines, instantLabel } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
@@ -40,12 +41,12 @@ export interface BodyOptions {
   };
   /** The columns of the table; all by default. */
   readonly columns?: readonly string[];
-  /** The address of the same page in the order of a column; a file on its own has one order. */
+  /** The address of the same page in the order of a column; a file has one order. */
   readonly sortBy?: (column: string) => {
     readonly address: string;
     readonly order: 'ascending' | 'descending' | null;
   };
-  /** Where a number leads, of one row in the table and of several in a chart; a file on its own leads nowhere. */
+  /** The link of a number, of one row in the table or several in a chart; a file has none. */
   readonly leadTo?: (
     rows: readonly ReportRow[],
     column: string,
@@ -108,6 +109,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
       key: options.choose?.keyOf(row) ?? null,
       cells: columns.map((column) => ({
         ...displayCell(row, column),
+        badge: column.name === 'state' ? stateBadge(row.state) : null,
         kind: kindOf(displayCell(row, column).text, column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
@@ -128,13 +130,13 @@ function onlyValue(rows: readonly ReportRow[], column: string): string | null {
   return values.size === 1 && typeof value === 'string' ? value : null;
 }
 
-/** Where the figures come from, in one line. */
+/** The source of the numbers, in one line. */
 function provenanceOf({ head }: ReportResult): string {
   const proved = head.provedPercent === null ? 'nothing to prove' : `${head.provedPercent} % proved`;
   return `Publication ${head.publication}, ${instantLabel(head.asOf)} · ${grouped(String(head.shipments))} shipments, ${proved} · ${head.level} level · ${head.timeZone}`;
 }
 
-/** Short cells keep to one line where there is room, days always, long ones may wrap. */
+/** Classes by width: days never wrap, short cells rarely, long ones may. */
 function kindOf(text: string, align: 'left' | 'right'): string {
   if (align === 'right') return ' class="number"';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return ' class="day"';

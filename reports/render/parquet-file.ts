@@ -11,13 +11,13 @@ import {
   DECIMAL,
   type DuckDBAppender,
   DuckDBDateValue,
-  DuckDBDecimalValue,
   DuckDBInstance,
   DuckDBTimestampTZValue,
   type DuckDBType,
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
+import { dayNumber, decimalValue } from '../../lib/duckdb-values.ts';
 import type { ReportCell, ReportColumn } from '../cells.ts';
 import type { StreamedResult } from '../report-result.ts';
 import { renderAbout } from './json.ts';
@@ -92,20 +92,11 @@ function appendCell(appender: DuckDBAppender, cell: ReportCell, column: ReportCo
   if (cell === null) appender.appendNull();
   else if (typeof cell === 'boolean') appender.appendBoolean(cell);
   else if (column.type === 'count') appender.appendBigInt(BigInt(cell));
-  else if (column.type === 'decimal') appender.appendDecimal(decimalOf(String(cell), column.scale));
-  else if (column.type === 'date') appender.appendDate(new DuckDBDateValue(daysOf(String(cell))));
+  else if (column.type === 'decimal') appender.appendDecimal(decimalValue(String(cell), 38, column.scale));
+  else if (column.type === 'date') appender.appendDate(new DuckDBDateValue(dayNumber(String(cell))));
   else if (column.type === 'instant')
     appender.appendTimestampTZ(new DuckDBTimestampTZValue(microsOf(String(cell))));
   else appender.appendVarchar(String(cell));
-}
-
-function decimalOf(text: string, scale: number): DuckDBDecimalValue {
-  const [whole = '0', fraction = ''] = text.split('.');
-  return new DuckDBDecimalValue(BigInt(`${whole}${fraction.padEnd(scale, '0')}`), 38, scale);
-}
-
-function daysOf(date: string): number {
-  return Math.round(Date.parse(`${date}T00:00:00Z`) / 86_400_000);
 }
 
 function microsOf(instant: string): bigint {

@@ -20,7 +20,7 @@ interface Column {
 
 const GAP = '  ';
 const MIN_TEXT_WIDTH = 8;
-/** Beside the first column: a cost, and what it is in. */
+/** Beside the first column: a cost and its currency. */
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['currency_code', 'billing_cost']);
 const MIN_BAR_WIDTH = 6;
 const MAX_BAR_WIDTH = 24;
@@ -91,17 +91,17 @@ function measured(result: ReportResult, column: ReportColumn): Column {
   const cells = result.rows.map((row) => cellLabel(row[column.name] ?? null, column));
   const label = columnLabel(column);
   const widest = cells.reduce((most, cell) => Math.max(most, stringWidth(cell)), 0);
-  const width = Math.max(widest, ...label.split(' ').map((word) => word.length));
+  const width = Math.max(widest, ...label.split(' ').map((part) => part.length));
   return { column, cells, width, head: wrapped(label, width) };
 }
 
 function wrapped(label: string, width: number): string[] {
   const lines: string[] = [];
-  for (const word of label.split(' ')) {
+  for (const part of label.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
+    if (last !== undefined && last.length + 1 + part.length <= width)
+      lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(part);
   }
   return lines;
 }

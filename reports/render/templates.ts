@@ -1,4 +1,4 @@
-/** Templates of pages: every value is escaped unless a template says otherwise. */
+/** Templates of pages. Every value is escaped, except in a raw tag. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { visible } from '../../lib/wire/text.ts';
 
-/** Those of a folder, read now: a process that goes on while another version is installed keeps the ones it was made for. */
+/** Reads all templates of a folder at once, so that a running process does not mix them with those of a newly installed version. */
 export function templatesIn(folder: URL): Eta {
   const views = fileURLToPath(folder);
   const names = readdirSync(views).filter((name) => name.endsWith('.eta'));
@@ -31,7 +31,7 @@ export function escapeHtml(value: unknown): string {
   return escapeAttribute(visible(String(value)));
 }
 
-/** For the value of a form's field, which has to come back as it was. */
+/** For the value of a form's field, which must be sent back unchanged. */
 export function escapeAttribute(value: unknown): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

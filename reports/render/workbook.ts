@@ -25,9 +25,9 @@ export interface Sheet {
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
   /** In characters, a column each. */
   readonly widths: readonly number[];
-  /** A header in the first row that stays in sight; the rows below it, `filteredRows` of them, can be filtered by each column. */
+  /** A header in the first row that stays visible; the `filteredRows` rows below it can be filtered by each column. */
   readonly hasHeader?: boolean;
-  /** Asked for after the last row; null: no filter. */
+  /** Called after the last row; null: no filter. */
   readonly filteredRows?: () => number | null;
 }
 
@@ -229,7 +229,7 @@ function keyOf({ format, bold, size, align, isTop, wraps, hasLineBelow }: CellSt
   return `${format ?? ''}|${bold ?? ''}|${size ?? ''}|${align ?? ''}|${isTop ?? ''}|${wraps ?? ''}|${hasLineBelow ?? ''}`;
 }
 
-/** Each style has a font and a number format of its own: there are a dozen. Formats of one's own begin at 164. */
+/** Each style has its own font and number format: there are about a dozen. Custom formats begin at 164. */
 function* stylesXml({ all }: Styles): Generator<string> {
   const list = (name: string, items: readonly string[]): string =>
     `<${name} count="${items.length}">${items.join('')}</${name}>`;

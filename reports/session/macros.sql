@@ -17,7 +17,7 @@ create or replace temp macro rounded_quotient(n, d) as
     (2 * cast(n as hugeint) + sign(n) * abs(cast(d as hugeint))) // (2 * cast(d as hugeint));
 
 -- The same of whole numbers from zero up, in hundred-millionths of one. Numbers of 64 bits are divided fifty times as fast as
--- those of 128, so the whole part is divided first and what remains then. Stands where n and d are columns.
+-- those of 128, so the whole part is divided first and the remainder then. Only for columns: n and d are repeated.
 create or replace temp macro hundred_millionths(n, d) as
     case
         when n < 9000000000000000000 and d < 40000000000
@@ -26,8 +26,8 @@ create or replace temp macro hundred_millionths(n, d) as
         else rounded_quotient(n * 100000000, d)
     end;
 
--- n / d of whole numbers above zero in millionths, and n times a factor in millionths that is not below zero: what rounded_quotient
--- answers of n * 1000000 and d, and of n * factor and 1000000.
+-- n / d of whole numbers above zero in millionths, and n times a factor in millionths that is not below zero; equal to
+-- rounded_quotient(n * 1000000, d) and rounded_quotient(n * factor, 1000000).
 create or replace temp macro growth_of(n, d) as
     case
         when n < 4000000000000 and d < 1000000000000000000
@@ -95,9 +95,8 @@ create or replace temp macro lb_of(weight, unit) as
             end
     end;
 
--- "Zone 5", "ZONE-05", " 05 " and "5" are one zone for the eye: 5. Anything that is not a number stays, upper case and
--- without the word zone, if anything is left then. No
--- CASE, only functions of one text: DuckDB then works on the few spellings of a block and not on every row.
+-- "Zone 5", "ZONE-05", " 05 " and "5" are one zone: 5. Anything that is not a number stays, in upper case and
+-- without the word zone. Only functions of one text, no CASE: DuckDB then computes them once for each spelling of a block.
 create or replace temp macro normal_zone(zone) as
     upper(
         regexp_replace(
@@ -129,8 +128,8 @@ create or replace temp macro zone_number(zone) as
 create or replace temp macro mean_of(total, n) as
     as_hundredths(rounded_quotient(ten_thousandths(total), cast(n as hugeint) * 100));
 
--- A median is the mean of the two middle values, four decimals: of an odd number both are the one in the middle, which most
--- often are equal otherwise too, and a division of 128 bits takes a microsecond.
+-- A median is the mean of the two middle values, four decimals. They are often equal, and a division of 128 bits takes a
+-- microsecond.
 create or replace temp macro middle_of(lower, upper) as
     case
         when lower = upper then cast(lower as decimal(38, 4))
@@ -264,7 +263,7 @@ create or replace temp macro break_name(up_to) as
         when 70 then '50 to 70 lb' when 150 then '70 to 150 lb' when 999 then 'over 150 lb' else 'no weight'
     end;
 
--- The same by a line's weight; 1000 stands for none.
+-- The same by a line's weight; 1000 means none.
 create or replace temp macro weight_break_of(weight, unit) as coalesce(break_of(lb_of(weight, unit)), 1000);
 
 -- Whether a parameter of several names, joined by +, contains a name.

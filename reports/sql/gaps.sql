@@ -30,79 +30,55 @@
 --   voided | 2026-01-19 | 2026-01-25 | 1 | A-3 |
 --   period | 2026-01-26 | 2026-02-08 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
-with announced as (
-    select
-        invoice_id,
-        invoice_level,
-        tenant_id,
-        tenant,
-        partner_tenant_id,
-        partner_id,
-        invoice_number,
-        state = 'voided' as is_voided,
-        currency_code,
-        invoice_start_date,
-        invoice_end_date,
-        invoice_date,
-        regexp_extract(invoice_number, '[0-9]+$') as digits,
-        if(digits = '', null, left(invoice_number, length(invoice_number) - length(digits))) as prefix
-    from known_invoices
-),
--- Sorting and grouping by text is slow, so the owner and number prefix are found once for each combination and replaced by
--- integers.
-alike as (
-    select distinct invoice_level, tenant_id, tenant, partner_tenant_id, partner_id, prefix from announced
-),
-named as (
-    select
-        a.*,
-        -- A partner-level invoice is the partner's, whether it has lines that say its name or not.
-        case when a.invoice_level = 'partner' then 'partner' else coalesce(a.tenant_id, a.tenant, 'partner') end as party_name,
-        coalesce(a.tenant, a.partner_tenant_id, 'partner') as shown,
-        -- An invoice known only from its details names no partner: it is that of its tenant, or the only one.
-        coalesce(a.partner_id, t.partner_id, (select max(partner_id) from alike having count(distinct partner_id) = 1), '')
-            as partner
-    from alike as a
-    left join (
-        select tenant_id, max(partner_id) as partner_id from alike
-        where tenant_id is not null
-        group by tenant_id
-        having count(distinct partner_id) = 1
-    ) as t on t.tenant_id = a.tenant_id
-),
-parties as (
-    select *, row_number() over () as party
-    from (
-        select invoice_level, party_name, any_value(tenant_id) as tenant_id, max(shown) as tenant from named group by all
-    )
-),
-sequences as (
-    select *, row_number() over () as sequence
-    from (select distinct partner, prefix from named where prefix is not null)
-),
-announced_alike as (
-    select n.*, p.party, s.sequence
-    from named as n
-    join parties as p on p.invoice_level = n.invoice_level and p.party_name = n.party_name
-    left join sequences as s on s.partner = n.partner and s.prefix = n.prefix
+with
+-- An invoice that is known only from its details names no partner: it is that of its tenant, or of the only partner.
+tenant_partners as (
+    select tenant_id, max(partner_id) as partner_id from known_invoices
+    where tenant_id is not null
+    group by tenant_id
+    having count(distinct partner_id) = 1
 ),
 known as (
     select
-        t.invoice_id,
-        n.party,
-        n.sequence,
-        t.invoice_number,
-        try_cast(right(t.digits, 15) as bigint) as counter,
-        t.is_voided,
-        t.currency_code,
-        t.invoice_start_date,
-        t.invoice_end_date,
-        t.invoice_date
-    from announced as t
-    join announced_alike as n
-        on n.invoice_level = t.invoice_level and n.tenant_id is not distinct from t.tenant_id
-        and n.tenant is not distinct from t.tenant and n.partner_tenant_id is not distinct from t.partner_tenant_id
-        and n.partner_id is not distinct from t.partner_id and n.prefix is not distinct from t.prefix
+        i.invoice_id,
+        i.invoice_number,
+        i.invoice_level,
+        i.tenant_id,
+        -- A partner-level invoice belongs to the partner, whether or not its lines name one.
+        i.invoice_level || ' '
+        || if(i.invoice_level = 'partner', 'partner', coalesce(i.tenant_id, i.tenant, 'partner')) as party,
+        coalesce(i.tenant, i.partner_tenant_id, 'partner') as tenant,
+        i.state = 'voided' as is_voided,
+        i.currency_code,
+        i.invoice_start_date,
+        i.invoice_end_date,
+        i.invoice_date,
+        regexp_extract(i.invoice_number, '[0-9]+$') as digits,
+        if(
+            digits = '',
+            null,
+            {
+                partner: coalesce(
+                    i.partner_id,
+                    t.partner_id,
+                    (select max(partner_id) from known_invoices having count(distinct partner_id) = 1),
+                    ''
+                ),
+                prefix: left(i.invoice_number, length(i.invoice_number) - length(digits))
+            }
+        ) as sequence,
+        try_cast(right(digits, 15) as bigint) as counter
+    from known_invoices as i
+    left join tenant_partners as t on t.tenant_id = i.tenant_id
+),
+parties as (
+    select
+        party,
+        any_value(invoice_level) as invoice_level,
+        any_value(tenant_id) as tenant_id,
+        max(tenant) as tenant
+    from known
+    group by party
 ),
 -- One row per billing period: several invoices of one period (two currencies, a re-bill) are one period here. A
 -- voided period counts as a period here; its own gap is reported as voided.
@@ -191,7 +167,7 @@ period_gaps as (
     left join beside as a on a.party = g.party and a.period_start = g.period_start
     left join beside as b on b.party = g.party and b.period_start = g.next_start
 ),
--- The days of each voided period that no living invoice covers.
+-- The days of each voided period that no active invoice covers.
 open_days as (
     select v.*, unnest(generate_series(v.invoice_start_date, v.invoice_end_date, interval 1 day)) as day
     from known as v

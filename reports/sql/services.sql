@@ -39,7 +39,7 @@ with read as (
     from selected_shipments
     group by all
 ),
--- Words are looked for once in each name.
+-- Each name is searched once.
 names as (
     select service_level, has_word(service_level, $ground) as is_ground from (select distinct service_level from read)
 ),

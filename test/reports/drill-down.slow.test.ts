@@ -229,6 +229,6 @@ describe('a header', () => {
   test('that cannot be read is refused', () => {
     const header =
       '-- title: t\n-- purpose: Spend, 1\n-- grain: g\n-- means: m\n-- order: o\n-- limits: c\n-- drilldown: nowhere by x\n';
-    expect(() => parseReport('odd', header)).toThrow('Report odd: it cannot lead to "nowhere by x".');
+    expect(() => parseReport('odd', header)).toThrow('Report odd: it cannot link to "nowhere by x".');
   });
 });

@@ -110,7 +110,7 @@ describe('a kept published file', () => {
   });
 
   test('releases the space of a replaced file that is not read any more', async () => {
-    const keeper = keepOpen(path, { lookEveryMs: 20 });
+    const keeper = keepOpen(path, { checkEveryMs: 20 });
     await ask(COUNT);
     expect(await timesOpen()).toBeGreaterThan(0);
     await publish(more.path);

@@ -1,6 +1,7 @@
 /** Computes what a month still lacks, and its journal, anew from what "accrual" and "accrual-journal" say. */
 
 import { expect, test } from 'vitest';
+import { createRandom } from '../../support/random.ts';
 import { anInvoice, aShipment, decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
 import { oracleOver, type Plain, T } from './description-oracle.ts';
 import { grouped, hundredthsText } from './plain-arithmetic.ts';
@@ -15,11 +16,8 @@ const FIRST = monthOf('2025-10-01');
 const OPEN = monthOf('2026-07-01');
 
 function lateInvoices(seed: number) {
-  let state = seed;
-  const below = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 4_294_967_296) * limit);
-  };
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
   const lines = Array.from({ length: 700 }, () => {
     const ship = FIRST + below(OPEN - FIRST);
     // Most of a month is billed in it, the rest within three more; what is billed later than now is not there yet.
@@ -73,9 +71,9 @@ function estimates(completeAfter: number, minMonths: number) {
       return months.map((month) => {
         const age = ageOf(month);
         const billed = billedBy(month, 99);
-        const said = { month, tenant, carrier, currency, age, billed };
+        const named = { month, tenant, carrier, currency, age, billed };
         if (age >= completeAfter)
-          return { ...said, basis: 'complete', total: billed, low: billed, high: billed };
+          return { ...named, basis: 'complete', total: billed, low: billed, high: billed };
         let left: { factor: bigint; least: bigint; greatest: bigint } | null = {
           factor: MILLION,
           least: MILLION,
@@ -89,12 +87,12 @@ function estimates(completeAfter: number, minMonths: number) {
             greatest: times(left.greatest, grown.greatest),
           };
         }
-        const nothing = { ...said, total: null, low: null, high: null };
+        const nothing = { ...named, total: null, low: null, high: null };
         if (left === null) return { ...nothing, basis: 'not enough history' };
         const base = billedBy(month, age);
         if (base <= 0n) return { ...nothing, basis: 'nothing billed yet' };
         return {
-          ...{ ...said, basis: 'chain ladder', total: times(base, left.factor) },
+          ...{ ...named, basis: 'chain ladder', total: times(base, left.factor) },
           ...{ low: times(base, left.least), high: times(base, left.greatest) },
         };
       });
@@ -129,34 +127,17 @@ test('accrual-journal', () =>
     estimates(3, 3).flatMap(({ month, tenant, carrier, currency, billed, total }): Plain[] => {
       const amount = total === null ? 0n : roundedQuotient(total - billed, 100n);
       if (amount <= 0n) return [];
-      const said = { tenant, carrier, currency_code: currency, ship_month: textOf(month) };
+      const named = { tenant, carrier, currency_code: currency, ship_month: textOf(month) };
       const text = hundredthsText(amount);
+      const entry = (day: string, entry: string, account: string, isDebit: boolean): Plain => ({
+        ...{ ...named, journal_date: day, entry, account },
+        ...{ debit: isDebit ? text : null, credit: isDebit ? null : text },
+      });
       return [
-        { ...said, journal_date: '2026-06-30', entry: 'accrual', account: '5100', debit: text, credit: null },
-        {
-          ...said,
-          journal_date: '2026-06-30',
-          entry: 'accrual',
-          account: 'Accrued freight',
-          debit: null,
-          credit: text,
-        },
-        {
-          ...said,
-          journal_date: '2026-07-01',
-          entry: 'reversal',
-          account: 'Accrued freight',
-          debit: text,
-          credit: null,
-        },
-        {
-          ...said,
-          journal_date: '2026-07-01',
-          entry: 'reversal',
-          account: '5100',
-          debit: null,
-          credit: text,
-        },
+        entry('2026-06-30', 'accrual', '5100', true),
+        entry('2026-06-30', 'accrual', 'Accrued freight', false),
+        entry('2026-07-01', 'reversal', 'Accrued freight', true),
+        entry('2026-07-01', 'reversal', '5100', false),
       ];
     }),
     { parameters: { expense_account: '5100' } },

@@ -1,5 +1,6 @@
 /** Invoices in every state, from a seed: missing, voided, billed again, drafts, wrong totals, several currencies and files. */
 
+import { createRandom } from '../../support/random.ts';
 import {
   anInvoice,
   aShipment,
@@ -18,11 +19,8 @@ const PARTIES = [
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
 
 export function variedInvoices(seed: number): FixtureInvoice[] {
-  let state = seed;
-  const below = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 4_294_967_296) * limit);
-  };
+  const random = createRandom(seed);
+  const below = (limit: number): number => random.between(0, limit - 1);
   const at = (day: number): string =>
     `${dateOf(day)}T${String(below(24)).padStart(2, '0')}:${String(below(60)).padStart(2, '0')}:00Z`;
   const numbers = new Map<string, number>();

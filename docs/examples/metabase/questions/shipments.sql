@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 -- The lines behind a number. Table; the target of clicks on the other charts, with the value of the bar as filter.
-=======
--- The lines of a number. Table; use it as the click target of the other questions, with the value of the bar.
->>>>>>> main
 select
     ship_date, tenant, carrier, service_level, zone, origin, tracking_number, billable_weight, billable_weight_unit,
     currency_code, billing_cost, invoice_number, row_number
