@@ -16,7 +16,7 @@ export interface PublisherOptions {
   /** Quiet time after the last change before a publication. */
   readonly quietMs?: number;
   /** The longest time that a change waits under load. */
-  readonly longestMs?: number;
+  readonly maxDelayMs?: number;
   readonly onPublished?: (publication: Publication) => void;
   /** Interval to ingest records without a load (test events, duplicates); 0: never. */
   readonly ingestEveryMs?: number;
@@ -28,7 +28,7 @@ export interface Publisher {
 }
 
 const PAUSE_FACTOR = 10;
-/** A change is published within this multiple of `longestMs`. */
+/** A change is published within this multiple of `maxDelayMs`. */
 const MAX_WAIT_FACTOR = 2.5;
 const MAX_RETRY_MS = 30_000;
 const LOG_EVERY_MS = 60_000;
@@ -45,7 +45,7 @@ export function publicationGauges(metrics: Metrics): (publication: Publication) 
 
 /** Publishes until it is closed; retries failures and counts them in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
-  const { log, quietMs = 400, longestMs = 4_000, ingestEveryMs = 1_000 } = options;
+  const { log, quietMs = 400, maxDelayMs = 4_000, ingestEveryMs = 1_000 } = options;
   const { metrics } = options;
   const updateGauges = metrics && publicationGauges(metrics);
   const seconds = metrics?.histogram('publication_seconds');
@@ -60,10 +60,10 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
   let running: Promise<void> | null = null;
   let isClosed = false;
 
-  /** A change postpones the publication, at most to `longestMs` after the first change. */
+  /** A change postpones the publication, at most to `maxDelayMs` after the first change. */
   const plan = (): void => {
     if (isClosed || running !== null || firstChange === null) return;
-    const at = Math.max(Math.min(Date.now() + quietMs, firstChange + longestMs), earliest);
+    const at = Math.max(Math.min(Date.now() + quietMs, firstChange + maxDelayMs), earliest);
     clearTimeout(timer);
     timer = setTimeout(run, Math.max(0, at - Date.now()));
   };
@@ -85,7 +85,7 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       const took = performance.now() - began;
       failures = 0;
       // A change right now waits for the pause and the next publication.
-      const maxPauseMs = Math.max(longestMs, longestMs * MAX_WAIT_FACTOR - 2 * took);
+      const maxPauseMs = Math.max(maxDelayMs, maxDelayMs * MAX_WAIT_FACTOR - 2 * took);
       earliest = Date.now() + Math.min(took * PAUSE_FACTOR, maxPauseMs);
       if (firstChange === null) unseenSince = null;
       updateGauges?.(publication);

@@ -203,6 +203,19 @@ export class LedgerWarehouse {
     return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, checkedAt));
   }
 
+  /** Where the current file of an invoice differs from its announcement, by invoice. */
+  async announcementDifferences(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const differences = new Map<string, string[]>();
+    for (const { invoice_id, rule, stated, found } of await this.#store.ledgers.all(
+      'announcement-differences',
+    )) {
+      const name = rule === 'announced-hash' ? 'hash' : 'size';
+      const others = differences.get(String(invoice_id)) ?? [];
+      differences.set(String(invoice_id), [...others, `${name} ${stated} announced, ${found} received`]);
+    }
+    return differences;
+  }
+
   async verify(options: {
     readonly full: boolean;
     readonly onProgress?: (done: number, of: number) => void;

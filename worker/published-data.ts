@@ -11,8 +11,8 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { isReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
 import { runReport } from '../reports/report-session.ts';
-import { runSql } from '../reports/run-sql.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
+import type { LedgerWarehouse } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './checks.ts';
 
 /** Path of the published file; over a lake, reads of it are directed to the lake. */
@@ -49,18 +49,10 @@ export function readGaps(databasePath: string): Promise<readonly Gap[]> {
   }, []);
 }
 
-const MISSING_FILES =
-  "select count(*) as invoices, min(state_since) as since from invoices where state = 'finalized'";
-
-export function readMissingFiles(databasePath: string): Promise<MissingFiles> {
-  return unlessUnpublished(
-    async () => {
-      const { rows } = await runSql({ databasePath, sql: MISSING_FILES, timeLimitMs: 20_000 });
-      const { invoices = 0, since = null } = rows[0] ?? {};
-      return { invoices: Number(invoices), since: since === null ? null : String(since) };
-    },
-    { invoices: 0, since: null },
-  );
+export async function readMissingFiles(warehouse: Pick<LedgerWarehouse, 'invoices'>): Promise<MissingFiles> {
+  const found = await warehouse.invoices({ states: ['finalized'] });
+  const [since = null] = found.map(({ stateSince }) => stateSince).sort();
+  return { invoices: found.length, since };
 }
 
 /** Something that is updated after each publication. */
@@ -119,14 +111,8 @@ async function countPublished(path: string) {
   }
 }
 
-/** The rules of the view `discrepancies` that compare a file with its announcement. */
-const ANNOUNCEMENT_RULES: Readonly<Record<string, string>> = {
-  'announced-hash': 'hash',
-  'announced-size': 'size',
-};
-
 interface AnnouncementAlertOptions {
-  readonly databasePath: string;
+  readonly warehouse: Pick<LedgerWarehouse, 'announcementDifferences'>;
   /** Alerts that an earlier process raised are resolved, too. */
   readonly dataDir: string;
   readonly alerts: Alerts;
@@ -134,7 +120,7 @@ interface AnnouncementAlertOptions {
 }
 
 /**
- * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the published file,
+ * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the ledger after each publication,
  * because a person's decision or a command without this worker changes it as well as a load.
  */
 export function createAnnouncementAlerts(
@@ -149,7 +135,7 @@ export function createAnnouncementAlerts(
     raised ??= new Set(
       (await openAlerts(options.dataDir)).flatMap(({ key }) => /^announcement\/(.+)$/.exec(key)?.[1] ?? []),
     );
-    const differing = await readDiffering(options.databasePath);
+    const differing = await options.warehouse.announcementDifferences();
     for (const invoiceId of raised) {
       if (!differing.has(invoiceId)) alerts.resolve(`announcement/${invoiceId}`);
     }
@@ -166,8 +152,8 @@ export function createAnnouncementAlerts(
   async function updateWhileStale(): Promise<void> {
     while (isStale) {
       isStale = false;
-      await unlessUnpublished(update, undefined).catch((error: unknown) =>
-        log.error({ err: error }, 'the discrepancies of the published file could not be read'),
+      await update().catch((error: unknown) =>
+        log.error({ err: error }, 'the discrepancies could not be read'),
       );
     }
     reading = null;
@@ -185,24 +171,4 @@ export function createAnnouncementAlerts(
       await reading;
     },
   };
-}
-
-/** The differences, by invoice. */
-async function readDiffering(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const file = await openPublishedFile(path);
-  try {
-    const result = await file.query(
-      'select invoice_id::varchar, rule, stated, found from discrepancies order by invoice_id, rule',
-    );
-    const differences = new Map<string, string[]>();
-    for (const [invoiceId, rule, stated, found] of result.getRows()) {
-      const name = ANNOUNCEMENT_RULES[String(rule)];
-      if (name === undefined) continue;
-      const others = differences.get(String(invoiceId)) ?? [];
-      differences.set(String(invoiceId), [...others, `${name} ${stated} announced, ${found} received`]);
-    }
-    return differences;
-  } finally {
-    file.close();
-  }
 }

@@ -27,6 +27,7 @@ export async function startAdminRole({
   metrics,
   health,
   alerts,
+  role,
 }: RoleContext): Promise<RunningRole> {
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
@@ -45,15 +46,17 @@ export async function startAdminRole({
       disputePages(disputes),
       statementPages({
         ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
-        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
+        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout), now: () => new Date() },
       }),
     ],
-    ...((settings.admin.operators ?? []).length === 0
+    ...(settings.admin.operators.length === 0
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });
   const checks = startChecks({ log, health, alerts });
-  if (settings.warehouse.kind === 'ducklake') checks.add(publicationCheck(settings, settings.warehouse));
+  // A worker touches the file of views itself.
+  if (settings.warehouse.kind === 'ducklake' && role === 'dashboard')
+    checks.add(publicationCheck(settings, settings.warehouse));
   const close = async (): Promise<void> => {
     await checks.close();
     await dashboard.close();
@@ -61,7 +64,6 @@ export async function startAdminRole({
   return { addresses: { dashboard: `${dashboard.url}/` }, close };
 }
 
-/** A worker on this machine touches the file of views for each publication; without one, the dashboard polls the lake. */
 function publicationCheck(settings: Settings, lake: LakeSettings): Check {
   return {
     component: 'publications',

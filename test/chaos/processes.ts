@@ -11,7 +11,6 @@ import { findProcesses } from '../../lib/processes.ts';
 import { createTraffic, settled, type TrafficCounts } from '../support/billing-traffic.ts';
 import type { ForeignRow } from '../support/foreign-billing.ts';
 import { letWorkflowTasksEnd, type Truth } from '../support/invariants.ts';
-import { billsync } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import type { Product, Role } from '../support/processes/product.ts';
 import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
@@ -95,8 +94,8 @@ async function runProcesses(options: {
     await settled(product.dataDir, traffic.truth(), SETTLED_WITHIN_MS);
     const secondsToSettle = Math.round((Date.now() - sentMs) / 1_000);
     const contradictions = [
-      ...(await compareReports(product.dataDir, service.billedRows())),
-      ...(await runVerify(product.dataDir)),
+      ...(await compareReports(product, service.billedRows())),
+      ...(await requestVerify(product)),
     ];
     const stopped = await stopAndInspect(rig, roles, traffic.truth());
     return {
@@ -118,11 +117,10 @@ function brokenPromises(result: ProcessesResult): readonly string[] {
   ];
 }
 
-async function runVerify(dataDir: string): Promise<readonly string[]> {
-  const { exitCode, stdout, stderr } = await billsync(['verify', '--full', '--json'], {
-    env: { BILLSYNC_DATA_DIR: dataDir },
-  });
-  return exitCode === 0 ? [] : [`verify ended with ${exitCode}: ${stdout}${stderr}`];
+/** @returns empty when `verify --full` finds nothing */
+export async function requestVerify(product: Product): Promise<readonly string[]> {
+  const { code, out, err } = await product.command('verify', '--full', '--json');
+  return code === 0 ? [] : [`verify ended with ${code}: ${out}${err}`];
 }
 
 /** Stops the roles, Temporal last: it is needed for the inspection. */
@@ -145,8 +143,11 @@ async function stopAndInspect(
 
 const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
 
-/** @returns the differences as texts; empty when the three reports equal the rows */
-async function compareReports(dataDir: string, rows: readonly ForeignRow[]): Promise<readonly string[]> {
+/** @returns in words, what differs; empty when the three reports add up to the rows */
+export async function compareReports(
+  product: Product,
+  rows: readonly ForeignRow[],
+): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [report, key] of Object.entries(KEYS)) {
     const expected = new Map<string, Sum>();
@@ -154,7 +155,7 @@ async function compareReports(dataDir: string, rows: readonly ForeignRow[]): Pro
       const value = key === 'carrier_zone' ? row.zone : row[key];
       addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
     }
-    const reported = await runJson(dataDir, ['report', report, '--level', 'all', '--format', 'json']);
+    const reported = await ask(product, 'report', report, '--level', 'all', '--format', 'json');
     const sums = new Map(
       reported.map((row): [string, Sum] => [
         `${row[key] ?? ''} ${row.currency_code}`,
@@ -166,13 +167,13 @@ async function compareReports(dataDir: string, rows: readonly ForeignRow[]): Pro
   return found;
 }
 
-async function runJson(
-  dataDir: string,
-  args: readonly string[],
+async function ask(
+  product: Product,
+  ...args: readonly string[]
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const { exitCode, stdout, stderr } = await billsync(args, { env: { BILLSYNC_DATA_DIR: dataDir } });
-  if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`);
-  return JSON.parse(stdout) as Readonly<Record<string, unknown>>[];
+  const { code, out, err } = await product.command(...args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+  return JSON.parse(out) as Readonly<Record<string, unknown>>[];
 }
 
 /** @returns relative paths with their modes; `.` is the folder itself */

@@ -46,7 +46,7 @@ test.each(['in the setting', 'in PGPASSWORD'])(
     const from = where === 'in PGPASSWORD' ? ` password=${PASSWORD}` : '';
     if (from !== '') vi.stubEnv('PGPASSWORD', PASSWORD);
     const catalog = settings.warehouse.catalog.replace(from, '');
-    const reader = { ...settings, warehouse: { ...settings.warehouse, catalog } };
+    const reader = { ...settings, dataDir: makeDataDir(), warehouse: { ...settings.warehouse, catalog } };
     const foreign = await aServerThatRequestsPasswords();
     const connection = await lookAtLake(reader);
     try {

@@ -12,7 +12,8 @@ import { createRandom } from './random.ts';
 
 export interface TrafficOptions {
   readonly service: ForeignService;
-  readonly webhookUrl: string;
+  /** Of one or more endpoints, which receive the deliveries in turn. */
+  readonly webhookUrl: string | readonly string[];
   readonly invoices: number;
   readonly seed: number;
   /** Share of the finalized events that is never sent. */
@@ -24,7 +25,13 @@ export interface TrafficOptions {
   readonly senders?: number;
   /** Share of the invoices that may be sent by now, 0 to 1, so that the traffic lasts as long as the faults. */
   readonly allowedShare?: () => number;
+  /** Ends the traffic before its last invoice. */
+  readonly isOver?: () => boolean;
   readonly maxRows?: number;
+  /** By default three tenants in turn. */
+  readonly tenantOf?: (number: number) => string;
+  /** Rows of some invoices, instead of a random number. */
+  readonly rowsOf?: (number: number) => number | undefined;
 }
 
 export interface TrafficCounts {
@@ -54,10 +61,11 @@ const SERVICE_ATTEMPTS = 2;
 const RESEND_FOR_MS = 120_000;
 
 export function createTraffic(options: TrafficOptions): Traffic {
-  const { service, webhookUrl, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
+  const { service, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
   const random = createRandom(options.seed);
   const acknowledged = new Set<string>();
   const voids: string[] = [];
+  const endpoints = [options.webhookUrl].flat();
   const count = { deliveries: 0, duplicates: 0, dropped: 0, abandoned: 0 };
   let next = 0;
 
@@ -66,7 +74,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
   }
 
   async function sender(): Promise<void> {
-    while (next < invoices) {
+    while (next < invoices && options.isOver?.() !== true) {
       next += 1;
       const number = next;
       while (number > Math.ceil((options.allowedShare?.() ?? 1) * invoices)) await sleep(20);
@@ -78,9 +86,9 @@ export function createTraffic(options: TrafficOptions): Traffic {
   /** The events of one invoice. The service's data changes before its event is sent. */
   async function playInvoice(number: number): Promise<void> {
     const invoice = await service.createInvoice({
-      tenant: TENANTS[number % TENANTS.length] ?? 'Nordwind',
+      tenant: options.tenantOf?.(number) ?? TENANTS[number % TENANTS.length] ?? 'Nordwind',
       currencyCode: CURRENCIES[number % CURRENCIES.length] ?? 'USD',
-      rows: 1 + Math.floor(random.next() * (options.maxRows ?? 20)),
+      rows: options.rowsOf?.(number) ?? 1 + Math.floor(random.next() * (options.maxRows ?? 20)),
     });
     const isVoided = random.next() < voided;
     const isDropped = !isVoided && random.next() < dropFinalized;
@@ -130,6 +138,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
   async function attempt(text: string, resendForMs: number | null): Promise<boolean> {
     const deadline = Date.now() + (resendForMs ?? 0);
     for (let tries = 1; tries <= SERVICE_ATTEMPTS || Date.now() < deadline; tries += 1) {
+      const webhookUrl = endpoints[count.deliveries % endpoints.length] ?? '';
       count.deliveries += 1;
       try {
         const { statusCode, body } = await deliver(webhookUrl, text);
@@ -151,7 +160,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
     run,
     truth: () => ({ billed: service.billedRows(), voided: voids, acknowledged: [...acknowledged] }),
     counts: () => ({
-      ...{ invoices, ...count, acknowledged: acknowledged.size, voided: voids.length },
+      ...{ invoices: next, ...count, acknowledged: acknowledged.size, voided: voids.length },
       rows: service.billedRows().length,
     }),
   };

@@ -40,7 +40,7 @@ const { warehouse, wasDamaged } = await openOrRebuild({
   reservedBytes: 0,
   onFatal: () => process.exit(9),
 });
-const publisher = startPublisher(warehouse, { log, quietMs: 20, longestMs: 200 });
+const publisher = startPublisher(warehouse, { log, quietMs: 20, maxDelayMs: 200 });
 if (wasDamaged) process.stdout.write('rebuilt\n');
 process.stdout.write('ready\n');
 

@@ -33,10 +33,8 @@ test('keeps an alert open while the counting file differs from its announcement'
       },
       ...{ scrub: (text: string) => text, store: { dataDir, role: 'worker' } },
     });
-    const { path } = await t.warehouse.publish();
-    const watch = createAnnouncementAlerts({ databasePath: path, dataDir, alerts, log: silent });
+    const watch = createAnnouncementAlerts({ warehouse: t.warehouse, dataDir, alerts, log: silent });
     await work();
-    await t.warehouse.publish();
     watch.published();
     await watch.close();
     await alerts.close();

@@ -163,14 +163,14 @@ export function lakeSchema(generation: number): string {
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /**
- * For each of the two attached databases: a scan uses the connection of its transaction, and idle connections are closed. DuckDB
- * exceeds the number rather than wait: a transaction that waits for a second connection could wait for itself.
+ * For each of the two attached databases: a scan uses the connection of its transaction, and idle connections are closed. Transactions
+ * that run at the same time exceed the number, because one that waits for a second connection could wait for itself.
  */
-function connectionLimits(connections: number): readonly string[] {
+function connectionLimits(): readonly string[] {
   return [
     'set global pg_use_ctid_scan = false',
-    `set global pg_pool_max_connections = ${connections}`,
-    'set global pg_pool_idle_timeout_millis = 10000',
+    'set global pg_pool_max_connections = 1',
+    'set global pg_pool_idle_timeout_millis = 2000',
   ];
 }
 
@@ -214,7 +214,7 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
-  for (const setting of connectionLimits(readOnly ? 1 : 2)) await run(setting);
+  for (const setting of connectionLimits()) await run(setting);
   const { password } = place.address;
   const libpq = limited(place.address.libpq, readOnly ? 'reader' : 'duckdb');
   const secret = catalogSecret(place.address);

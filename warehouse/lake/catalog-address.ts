@@ -1,7 +1,7 @@
 /** The address of the lake's catalogue: one setting for two libraries with different notations. */
 
 import type { PoolConfig } from 'pg';
-import type { Settings } from '../../lib/config/settings.ts';
+import { type Settings, SettingsError } from '../../lib/config/settings.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
@@ -19,7 +19,7 @@ export interface CatalogAddress {
 /**
  * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database`; missing values come from PGHOST, the
  *   password file and the other sources of libpq. PGPASSWORD is read once
- * @throws Error the text is neither
+ * @throws SettingsError the text is neither
  */
 export function readCatalogAddress(catalog: string): CatalogAddress {
   const rest = catalog.replace(/^postgres:/, '');
@@ -43,6 +43,7 @@ export function withoutPassword(text: string, { password }: CatalogAddress): str
 }
 
 function fromUrl(text: string): CatalogAddress {
+  if (!URL.canParse(text)) throw wrongAddress('is no postgres:// URL with one host');
   const url = new URL(text);
   // libpq accepts a password after the question mark too.
   const password =
@@ -76,6 +77,7 @@ function fromKeywords(text: string): CatalogAddress {
   const url = new URL('postgresql://localhost');
   // A URL has no empty host; libpq's default is a socket, which `pg` finds by its folder.
   const host = words.get('host') ?? words.get('hostaddr') ?? process.env.PGHOST ?? 'localhost';
+  if (host.includes(',')) throw wrongAddress('names several hosts; name one that follows the primary');
   if (host.startsWith('/')) url.searchParams.set('host', host);
   else url.host = host.includes(':') ? `[${host}]` : host;
   url.port = words.get('port') ?? process.env.PGPORT ?? '';
@@ -110,7 +112,11 @@ function parseKeywords(text: string): ReadonlyMap<string, string> {
     end = pattern.lastIndex;
   }
   if (text.slice(end).trim() !== '') {
-    throw new Error('The catalogue is neither libpq keywords (host=… dbname=…) nor a postgres:// URL.');
+    throw wrongAddress('is neither libpq keywords (host=… dbname=…) nor a postgres:// URL');
   }
   return words;
+}
+
+function wrongAddress(message: string): SettingsError {
+  return new SettingsError([{ setting: 'BILLSYNC_WAREHOUSE', message }]);
 }

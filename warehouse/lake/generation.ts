@@ -59,6 +59,18 @@ export async function knownGeneration(address: CatalogAddress): Promise<number |
   });
 }
 
+/** Changes with every publication and every rebuild. @returns null when there is no warehouse yet */
+export async function publicationStamp(address: CatalogAddress): Promise<string | null> {
+  return withCatalog(address, async (ask, run) => {
+    if ((await ask('generation-schemas')).length === 0) return null;
+    const [found] = await ask('read-pointer');
+    const generation = Number(found?.generation);
+    await run(`set search_path = ${ledgerSchema(generation)}`);
+    const [last] = await ask('last-sequence');
+    return `${generation} ${last?.sequence}`;
+  });
+}
+
 /** Migrates the ledgers' schema. The caller makes sure that no other process does. */
 export async function migrateLedger(
   ledger: Ledger,

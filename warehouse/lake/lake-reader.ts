@@ -31,7 +31,7 @@ import {
 } from './attach-lake.ts';
 import type { LakeSettings } from './catalog-address.ts';
 import { readCatalogAddress } from './catalog-address.ts';
-import { knownGeneration } from './generation.ts';
+import { knownGeneration, publicationStamp } from './generation.ts';
 import { unreachable } from './ledger.ts';
 
 /** Writes the file from a session with the lake attached, before its access is restricted. Replaces an existing file. */
@@ -78,7 +78,8 @@ function howToAttach(place: LakePlace): readonly string[] {
   return [...loads, ...attach];
 }
 
-async function flush(path: string): Promise<void> {
+/** @param path of a file or a folder */
+export async function flush(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
     await handle.sync();
@@ -91,8 +92,9 @@ async function flush(path: string): Promise<void> {
 // before a ledger counts them, so a reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
 
 interface Opened {
-  /** Identifies the file and the generation; a rebuild changes both. */
-  readonly stamp: string;
+  /** Identifies the file of views. */
+  readonly file: string;
+  readonly generation: number;
   readonly instance: Promise<DuckDBInstance>;
   /** When the bucket's credentials were given, in epoch milliseconds. */
   givenAt: number;
@@ -101,6 +103,11 @@ interface Opened {
 /** DuckDB's messages when PostgreSQL is away. */
 const LOST_CONNECTION =
   /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
+
+/** The first statement of every look: it fixes the ledgers, before any row is read. */
+const BEGIN_LOOK = `
+  select generation, (select max(sequence) from internal.publication_log)
+  from postgres_query('ledger', 'select generation from billsync.warehouse')`;
 
 const opened = new Map<string, Opened>();
 
@@ -111,7 +118,15 @@ const opened = new Map<string, Opened>();
  * @throws catalog-unreachable, extension-missing
  */
 export async function connectToLake(path: string, lake: LakeSettings): Promise<DuckDBConnection> {
-  const shared = await sharedInstance(path, lake);
+  const known = opened.get(path);
+  const connection = known?.file === (await fileAt(path)) ? await lookAt(known, lake) : null;
+  // A rebuild has switched the generation, or there is no instance yet.
+  return connection ?? (await lookAt(await openShared(path, lake), lake)) ?? connectToLake(path, lake);
+}
+
+/** @returns null when its generation is not the current one */
+async function lookAt(shared: Opened | undefined, lake: LakeSettings): Promise<DuckDBConnection | null> {
+  if (shared === undefined) return null;
   const connection = await (await shared.instance).connect();
   try {
     if (Date.now() - shared.givenAt > GIVE_AGAIN_MS) {
@@ -119,8 +134,10 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
       shared.givenAt = Date.now();
     }
     await connection.run('begin transaction');
-    await connection.runAndReadAll('select max(sequence) from internal.publication_log');
-    return connection;
+    const [[generation] = []] = (await connection.runAndReadAll(BEGIN_LOOK)).getRows();
+    if (generation === shared.generation) return connection;
+    await rollBackAndClose(connection);
+    return null;
   } catch (error) {
     await rollBackAndClose(connection);
     throw LOST_CONNECTION.test(String(error)) ? unreachable(readCatalogAddress(lake.catalog), error) : error;
@@ -140,16 +157,15 @@ export async function placeOf(lake: LakeSettings) {
   return { address, generation };
 }
 
-async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened> {
+async function openShared(path: string, lake: LakeSettings): Promise<Opened> {
   const place = await placeOf(lake);
   const { generation } = place;
   await makePointerFile(path, { ...place, dataPath: lake.dataPath });
-  const { dev, ino } = await stat(path, { bigint: true });
-  const stamp = `${dev}/${ino}/${generation}`;
+  const file = (await fileAt(path)) ?? '';
   const known = opened.get(path);
-  if (known?.stamp === stamp) return known;
+  if (known?.file === file && known.generation === generation) return known;
   const instance = openInstance(path, lake);
-  const fresh: Opened = { stamp, instance, givenAt: Date.now() };
+  const fresh: Opened = { file, generation, instance, givenAt: Date.now() };
   opened.set(path, fresh);
   instance.catch(() => {
     if (opened.get(path) === fresh) opened.delete(path);
@@ -159,21 +175,21 @@ async function sharedInstance(path: string, lake: LakeSettings): Promise<Opened>
   return fresh;
 }
 
-const shown = new Map<string, string>();
+/** @returns null when there is no file */
+async function fileAt(path: string): Promise<string | null> {
+  const found = await stat(path, { bigint: true }).catch(() => null);
+  return found === null ? null : `${found.dev}/${found.ino}`;
+}
 
-/** Touches the file after a publication of another machine, so that its watchers read again. @throws as `connectToLake` */
+const stamps = new Map<string, string>();
+
+/** Touches the file after a publication of another machine, so that its watchers read again. @throws catalog-unreachable */
 export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
-  const { stamp, instance } = await sharedInstance(path, lake);
-  const connection = await (await instance).connect();
-  try {
-    const read = await connection.runAndReadAll('select max(sequence) from internal.publication_log');
-    const now = `${stamp} ${read.getRows()[0]?.[0]}`;
-    const before = shown.get(path);
-    shown.set(path, now);
-    if (before !== undefined && before !== now) await touchPointerFile(path, new Date());
-  } finally {
-    await rollBackAndClose(connection);
-  }
+  const stamp = await publicationStamp(readCatalogAddress(lake.catalog));
+  const before = stamps.get(path);
+  if (stamp === null || stamp === before) return;
+  stamps.set(path, stamp);
+  if (before !== undefined) await touchPointerFile(path, new Date());
 }
 
 const making = new Map<string, Promise<void>>();

@@ -40,6 +40,22 @@ where h.pid in (
 and h.application_name <> $name
 order by h.backend_start
 
+-- name: end-frozen-writers
+-- Ends connections of DuckDB that others wait for and that have been idle inside a transaction for $seconds, when their process has lost
+-- its presence: it is frozen, or its machine is gone.
+select h.application_name as name, pg_terminate_backend(h.pid) as is_ended
+from pg_stat_activity as h
+where h.application_name like 'billsync duckdb %' and h.state = 'idle in transaction'
+    and h.state_change < now() - make_interval(secs => $seconds::double precision)
+    and h.pid in (select unnest(pg_blocking_pids(w.pid)) from pg_stat_activity as w where w.wait_event_type = 'Lock')
+    and not exists (
+        select 1
+        from pg_locks as l
+        join pg_stat_activity as p on p.pid = l.pid
+        where l.locktype = 'advisory' and l.granted and l.classid = $class::integer::oid
+            and regexp_replace(p.application_name, '^billsync \S+ ', '') = regexp_replace(h.application_name, '^billsync \S+ ', '')
+    )
+
 -- name: others-present
 -- The other connections that hold a session lock, with what a person needs to find their processes.
 select a.application_name as name, host(a.client_addr) as client, a.pid,

@@ -6,6 +6,7 @@
  */
 
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { statementsIn } from '../../lib/sql-file.ts';
@@ -99,6 +100,8 @@ const SINGLE_INVOICES = 50;
  */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
+/** Soon, so that another process that starts finds a free slot of PostgreSQL. */
+const UNUSED_MS = 2_000;
 /** A connection in use sends a query four times within this time; PostgreSQL ends that of a frozen process, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
 /** `lock_timeout` of a transaction: longer than any commit. */
@@ -120,6 +123,12 @@ export interface LedgerTransaction extends Statements {
 export interface LedgerOnOne {
   all(name: string, params?: Params): Promise<readonly Row[]>;
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+interface Presence {
+  /** Resolves when PostgreSQL has ended its connection, or when it was left. */
+  readonly lost: Promise<void>;
+  readonly leave: () => void;
 }
 
 export interface LedgerOptions {
@@ -163,7 +172,7 @@ export class Ledger implements Ledgers {
     this.#pool = new pg.Pool({
       ...address.pool,
       max: CONNECTIONS,
-      connectionTimeoutMillis: CONNECT_MS,
+      ...{ connectionTimeoutMillis: CONNECT_MS, idleTimeoutMillis: UNUSED_MS },
       ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
       application_name: this.#name,
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,
@@ -214,8 +223,10 @@ export class Ledger implements Ledgers {
     return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
   }
 
-  /** Runs `work` when no other process is tidying. @returns null when one is */
+  /** Runs `work` when no other process is tidying. @returns null when one is, or while the presence is lost */
   async tidying<T>(work: () => Promise<T>): Promise<T | null> {
+    // The lock would stay with a connection of the pool.
+    if (this.#present === null) return null;
     const lock = { class: LOCK.tidy, key: this.generation };
     const [row] = await this.#withPresent((client) => ask(client, 'try-lock-session', lock));
     if (row?.is_mine !== true) return null;
@@ -233,64 +244,67 @@ export class Ledger implements Ledgers {
    * @returns null when there are other writers
    */
   async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
-    let leave = await this.#bePresent(how, () => void again());
-    if (leave === null) return null;
-    let isOver = false;
-    let pause: NodeJS.Timeout | undefined;
-    const again = async (): Promise<void> => {
-      leave = null;
-      if (isOver || how === 'alone') return;
-      try {
-        leave = await this.#bePresent('shared', () => void again());
+    let presence = await this.#bePresent(how);
+    if (presence === null) return null;
+    const leaving = new AbortController();
+    const keep = async (): Promise<void> => {
+      while (!leaving.signal.aborted) {
+        await presence?.lost;
+        if (leaving.signal.aborted) return;
+        presence = await this.#bePresent(how).catch(() => null);
         // A rebuild may have started while the presence was lost.
-        await this.transaction(async () => undefined);
-      } catch {
-        if (leave === null) pause = setTimeout(() => void again(), PRESENT_AGAIN_MS).unref();
+        if (presence !== null) await this.transaction(async () => undefined).catch(() => undefined);
+        else
+          await sleep(PRESENT_AGAIN_MS, undefined, { ref: false, signal: leaving.signal }).catch(
+            () => undefined,
+          );
       }
-      if (isOver) await leave?.();
     };
+    const keeping = how === 'shared' ? keep() : Promise.resolve();
     return async () => {
-      isOver = true;
-      clearTimeout(pause);
-      await leave?.();
+      leaving.abort();
+      presence?.leave();
+      await keeping;
+      presence?.leave();
     };
   }
 
-  async #bePresent(how: 'shared' | 'alone', onLost: () => void): Promise<(() => Promise<void>) | null> {
+  /** Takes a connection from the pool and does not return it: the lock ends with the connection. @returns null when there are other writers */
+  async #bePresent(how: 'shared' | 'alone'): Promise<Presence | null> {
     const client = await this.#connect();
     const stopPinging = keepInUse(client, this.#idleLimitMs);
+    const { promise: lost, resolve: lose } = Promise.withResolvers<void>();
     let isOver = false;
-    client.on('error', () => {
+    const leave = (): void => {
       if (isOver) return;
       isOver = true;
       if (this.#present?.client === client) this.#present = null;
-      stopPinging();
+      void stopPinging();
       client.release(true);
-      onLost();
-    });
-    const lock = { class: LOCK.presence, key: 0 };
-    // Not returned to the pool: the lock ends with the connection.
-    const leave = async (): Promise<void> => {
-      if (isOver) return;
-      isOver = true;
-      if (this.#present?.client === client) this.#present = null;
-      stopPinging();
-      client.release(true);
+      lose();
     };
-    const asked = ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
-    const [row] = await asked.catch(async (error: unknown) => {
-      await leave();
+    client.on('error', leave);
+    try {
+      const lock = { class: LOCK.presence, key: 0 };
+      const [row] = await ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
+      if (how === 'shared' && !isOver) this.#present = { client, drop: leave };
+      if (how === 'shared' || row?.is_mine === true) return { lost, leave };
+    } catch (error) {
+      leave();
       throw error;
-    });
-    if (how === 'shared') this.#present = { client, drop: () => client.emit('error', new Error('broken')) };
-    if (how === 'shared' || row?.is_mine === true) return leave;
-    await leave();
+    }
+    leave();
     return null;
   }
 
-  /** The processes that hold locks for which this one has waited too long; null when there are none. */
+  /**
+   * The processes that hold locks for which this one has waited too long; null when there are none. PostgreSQL ends the ledger's
+   * connections of a frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
+   */
   async blockedBy(): Promise<string | null> {
-    const found = await this.all('blocked-by', { name: this.#name, seconds: this.#blockedAfterMs / 1_000 });
+    const seconds = this.#blockedAfterMs / 1_000;
+    await this.all('end-frozen-writers', { class: LOCK.presence, seconds });
+    const found = await this.all('blocked-by', { name: this.#name, seconds });
     return found.length === 0 ? null : processesOf(found);
   }
 

@@ -17,7 +17,7 @@ import { warehouseLocked } from '../errors.ts';
 import type { LoadFact } from '../ledger/ingest.ts';
 import type { OpenWarehouseOptions } from '../store.ts';
 import { LedgerWarehouse } from '../warehouse.ts';
-import { checkBucket, generationPath, type LakePlace, openLakeDatabase } from './attach-lake.ts';
+import { checkBucket, generationPath, type LakePlace, lakeSchema, openLakeDatabase } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
 import { currentGeneration, migrateLedger } from './generation.ts';
 import { writePointerFile } from './lake-reader.ts';
@@ -124,12 +124,27 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
     ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
+    await ledger.transaction((transaction) => transaction.script(replacedOnce(ledger.generation)));
     await prepare.whenMade?.(database);
     return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/**
+ * DuckLake compares a merge with other commits and then commits, so two processes that merge the same files can both succeed, and all rows
+ * are there twice. One of them was frozen while it was tidying, or lost its lock. With this index PostgreSQL refuses the second one.
+ */
+function replacedOnce(generation: number): string {
+  const schema = lakeSchema(generation);
+  return `
+    do $$ begin
+      if to_regclass('${schema}.replaced_once') is null then
+        create unique index replaced_once on ${schema}.ducklake_files_scheduled_for_deletion (data_file_id);
+      end if;
+    end $$`;
 }
 
 async function catchUpLake(

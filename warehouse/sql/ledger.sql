@@ -1,3 +1,10 @@
+-- name: announcement-differences
+-- Invoices whose current file differs from its announcement.
+select cast(invoice_id as text) as invoice_id, rule, stated, found
+from discrepancy_lines
+where rule in ('announced-hash', 'announced-size')
+order by invoice_id, rule
+
 -- name: are-events-known
 -- One row if the ledger may have one of these events; only then is it read (known-events).
 select 1

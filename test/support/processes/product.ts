@@ -18,7 +18,7 @@ import { BILLSYNC, cleanEnvironment } from './billsync.ts';
 import { freePort } from './free-port.ts';
 import { testProgram } from './test-program.ts';
 
-export type Role = 'temporal' | 'webhook' | 'worker' | 'up';
+export type Role = 'temporal' | 'webhook' | 'worker' | 'dashboard' | 'up';
 
 export interface ProductOptions {
   readonly service: ServiceAddress & Pick<ForeignService, 'storageHost'>;
@@ -43,8 +43,8 @@ export interface Product {
   signal(role: Role, signal: NodeJS.Signals): void;
   /** SIGTERM; the exit code, and how long it took. */
   stop(role: Role): Promise<{ readonly code: number | null; readonly seconds: number }>;
-  /** Resolves once the role has ended by itself. */
-  ended(role: Role): Promise<void>;
+  /** Resolves once the role has ended; null: by a signal. */
+  ended(role: Role): Promise<number | null>;
   isRunning(role: Role): boolean;
   /** From the `ready` line of the role's last start. */
   address(role: Role, name: string): string | null;
@@ -172,7 +172,9 @@ export async function createProduct({
       return { code: running?.child.exitCode ?? null, seconds: (performance.now() - beganMs) / 1_000 };
     },
     async ended(role) {
-      await roles.get(role)?.ended;
+      const running = roles.get(role);
+      await running?.ended;
+      return running?.child.exitCode ?? null;
     },
     address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
     pid: (role) => roles.get(role)?.child.pid,
@@ -193,7 +195,7 @@ export async function createProduct({
       });
     },
     async close({ keep = false } = {}) {
-      for (const role of ['up', 'worker', 'webhook', 'temporal'] as const) await kill(role);
+      for (const role of ['up', 'worker', 'webhook', 'dashboard', 'temporal'] as const) await kill(role);
       for (const pid of findProcesses(temporalServer)) process.kill(pid, 'SIGKILL');
       if (!keep) await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },

@@ -20,6 +20,10 @@ export interface PostgresServer {
   readonly port: number;
   /** libpq keywords for the one database, as DuckDB and libpq take them. */
   readonly connectionString: string;
+  /** Ends the server and keeps its data; `immediate` is a crash, `fast` an orderly stop. */
+  halt(how: 'fast' | 'immediate'): Promise<void>;
+  /** Starts it again after `halt`, on the same port. */
+  start(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,15 +47,23 @@ export async function startPostgres({ maxConnections = 100 } = {}): Promise<Post
   // However it ends, nothing of it stays: shared memory in its own folder, which goes with it, and not in /dev/shm.
   const shared = '-c dynamic_shared_memory_type=mmap';
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=${maxConnections} ${shared}`;
-  await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
+  const start = async (): Promise<void> => {
+    await call('pg_ctl', '-D', data, '-l', join(work, 'log'), '-w', '-t', '30', '-o', options, 'start');
+  };
+  const halt = async (how: 'fast' | 'immediate'): Promise<void> => {
+    await call('pg_ctl', '-D', data, '-m', how, '-w', 'stop');
+  };
+  await start();
   let stopped: Promise<void> | undefined;
   const stopServer = async (): Promise<void> => {
-    await call('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
+    // A program that failed may have left it halted.
+    await halt('immediate').catch(() => undefined);
     await rm(home, { recursive: true, force: true });
   };
   return {
     port,
     connectionString: `host=127.0.0.1 port=${port} user=lake dbname=postgres`,
+    ...{ halt, start },
     stop() {
       stopped ??= stopServer();
       return stopped;

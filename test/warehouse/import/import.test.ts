@@ -1,13 +1,11 @@
 /** A file that an operator exported: imported, refused with its findings, or only checked. */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
 import type { Imported, ImportRequest, LoadedRows } from '../../../lib/wire/warehouse-requests.ts';
-import { type ImportDeps, importFile } from '../../../warehouse/import/import-files.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import type { ImportDeps } from '../../../warehouse/import/import-files.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
+import { importCsv, importDeps } from './support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -15,20 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-async function imported(
+type Details = Pick<ImportDeps, 'lookUp'>;
+
+const imported = (
   bytes: Buffer,
   request: Partial<ImportRequest> = {},
-  deps: Partial<ImportDeps> = {},
-): Promise<Imported> {
-  const path = join(t.dataDir, 'march invoice.csv');
-  writeFileSync(path, bytes);
-  const { dataDir, archive, warehouse } = t;
-  const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
-  return importFile(
-    { ...{ warehouse, archive, quarantine, dataDir, now: () => new Date() }, ...deps },
-    { path, invoiceId: null, ...request },
-  );
-}
+  details: Details = {},
+): Promise<Imported> => importCsv(t, bytes, { ...request, ...details });
 
 describe('importFile', () => {
   test('reads the invoice id from the file and marks it unproved without a header', async () => {
@@ -85,7 +76,7 @@ describe('importFile', () => {
   test('keeps a refused file in quarantine until another file of the invoice is loaded', async () => {
     const bad = aCsv([{ 'Billing Cost': 'x' }]);
     await imported(bad, { dryRun: true });
-    const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
+    const { quarantine } = await importDeps(t);
     expect(await quarantine.list()).toEqual([]);
     await imported(bad);
     await imported(bad);
@@ -106,7 +97,7 @@ describe('a dry run', () => {
   });
   const cut = aCsv().subarray(0, -2);
 
-  test.each<[string, Buffer, Partial<ImportDeps>]>([
+  test.each<[string, Buffer, Details]>([
     ['two currencies', aCsv([{}, { 'Currency Code': 'EUR' }]), {}],
     ['a bad cell', aCsv([{ 'Billing Cost': 'x' }]), {}],
     ['bad bytes and a bad cell', Buffer.concat([aCsv([{ Carrier: '' }]), Buffer.from('a,b\r\n')]), {}],

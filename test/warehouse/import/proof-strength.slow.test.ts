@@ -1,12 +1,9 @@
 /** A weaker proof never replaces a stronger one by itself: announced hash, hash in a response, neither. */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Imported, ImportRequest, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
-import { importFile } from '../../../warehouse/import/import-files.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import type { Imported, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256, type TestWarehouse } from '../support.ts';
+import { importCsv } from './support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -28,19 +25,10 @@ const announced = () =>
   });
 const CONTRADICTS = [{ rule: 'announced-hash', stated: sha256(GENUINE), found: sha256(COPY) }];
 
-async function imported(
+const imported = async (
   bytes: Buffer,
-  { lookUp, ...request }: { readonly lookUp?: typeof SERVICE } & Partial<ImportRequest> = {},
-): Promise<Imported['outcome']> {
-  const path = join(t.dataDir, 'by hand.csv');
-  writeFileSync(path, bytes);
-  const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
-  const { warehouse, archive, dataDir } = t;
-  const deps = { warehouse, archive, quarantine, dataDir, now: () => new Date() };
-  const withLookUp = lookUp === undefined ? deps : { ...deps, lookUp };
-  const { outcome } = await importFile(withLookUp, { path, invoiceId: null, ...request });
-  return outcome;
-}
+  request: Parameters<typeof importCsv>[2] = {},
+): Promise<Imported['outcome']> => (await importCsv(t, bytes, request)).outcome;
 
 const choose = (version: number) =>
   t.warehouse.decide({

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
-import { type ImportManyDeps, importFiles } from '../../../warehouse/import/import-files.ts';
-import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import { importFiles } from '../../../warehouse/import/import-files.ts';
+import { importDeps } from '../import/support.ts';
 import {
   aCsv,
   anEvent,
@@ -156,12 +156,6 @@ describe('loads that wait together', () => {
 });
 
 describe('importFiles', () => {
-  async function deps(): Promise<ImportManyDeps> {
-    const { dataDir, archive, warehouse } = t;
-    const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
-    return { warehouse, archive, quarantine, dataDir, now: () => new Date() };
-  }
-
   function fileOf(name: string, bytes: Buffer): { readonly path: string; readonly invoiceId: null } {
     const path = join(t.dataDir, name);
     writeFileSync(path, bytes);
@@ -175,7 +169,7 @@ describe('importFiles', () => {
       ...[5, 6].map((n) => fileOf(`${n}.csv`, aCsv(rowsOf(n), idOf(n)))),
     ];
     const done: number[] = [];
-    const shared = await deps();
+    const shared = await importDeps(t);
     const imported = await importFiles({ ...shared, onDone: (count) => done.push(count) }, requests);
     expect(imported.map(({ invoiceId }) => invoiceId)).toEqual([1, 2, 3, 4, 5, 6].map(idOf));
     expect(imported.map(({ outcome }) => outcome.outcome)).toEqual([
@@ -190,7 +184,10 @@ describe('importFiles', () => {
     const versions = ['1', '2', '3', '4'].map((cost) =>
       fileOf(`${cost}.csv`, aCsv([{ 'Billing Cost': cost }], idOf(1))),
     );
-    const imported = await importFiles(await deps(), [fileOf('other.csv', aCsv([{}], idOf(2))), ...versions]);
+    const imported = await importFiles(await importDeps(t), [
+      fileOf('other.csv', aCsv([{}], idOf(2))),
+      ...versions,
+    ]);
     expect(imported.slice(1).map(({ outcome }) => outcome)).toMatchObject(
       [1, 2, 3, 4].map((version) => ({ version })),
     );

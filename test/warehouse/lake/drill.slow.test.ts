@@ -1,0 +1,12 @@
+/** Several machines on one lake under faults, in two minutes; `npm run chaos -- lake` is the long form. */
+
+import { expect, test } from 'vitest';
+import { runDrill } from '../../chaos/lake.ts';
+
+test('loses, doubles and shows in part no invoice while workers, endpoints, PostgreSQL and S3 fail', async () => {
+  const result = await runDrill({ seed: 1, isShort: true });
+  expect(result.broken).toEqual([]);
+  expect(result.acknowledged).toBeGreaterThan(100);
+  expect(result.reads).toBeGreaterThan(20);
+  expect(result.connections.worker).toBeLessThanOrEqual(6);
+}, 900_000);
