@@ -58,7 +58,7 @@ export interface DashboardOptions {
   readonly operator?: OperatorOptions;
   /** Limit of a page's queries; that of the settings by default. */
   readonly timeLimitMs?: number;
-  /** How long a reader waits for a page of a new publication before the former one is shown; 700 by default. */
+  /** How long a reader waits for a page of a new publication before the former one is sent; 700 by default. */
   readonly patienceMs?: number;
   /** A page that takes longer is sent in parts; 300 by default. */
   readonly streamAfterMs?: number;
