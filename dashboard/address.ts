@@ -43,7 +43,7 @@ export function filtersOf(query: Query): ReportFilters {
   };
 }
 
-/** The filters that every page of data takes, out of all that an address asks. */
+/** The part of an address that every report and list takes. */
 export function filtersIn(query: Query): Query {
   const given = FILTERS.map((name) => [name, all(query, name)] as const);
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
@@ -87,7 +87,7 @@ export function comparedPeriod(query: Query): Period | null {
   return compare === undefined ? null : comparedPeriodOf(compare, filtersOf(query));
 }
 
-/** `format=json` asks for the data of a page: amounts and weights as exact text, counts as numbers. */
+/** `format=json` requests the data of a page: amounts and weights as exact text, counts as numbers. */
 export function isForPrograms({ query }: Pick<FastifyRequest, 'query'>): boolean {
   return one(query as Query, 'format') === 'json';
 }

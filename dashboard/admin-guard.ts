@@ -88,7 +88,7 @@ export function isTrusted(request: FastifyRequest, admin: Settings['admin']): bo
 /** The operator of the password; null: none. */
 export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
   // Every comparison is made, whatever the first result.
-  const found = (admin.operators ?? []).filter((operator) => isAllowed(authorization, operator));
+  const found = admin.operators.filter((operator) => isAllowed(authorization, operator));
   return found[0]?.user ?? null;
 }
 

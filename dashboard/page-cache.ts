@@ -120,6 +120,10 @@ export function createPageCache(
       moveToEnd(pages, address, page);
       return (page.kept?.value as T | undefined) ?? null;
     },
+    /** Removes values of addresses with this prefix, which are then made again. */
+    expire(prefix: string): void {
+      for (const [address, page] of pages) if (address.startsWith(prefix)) page.kept = null;
+    },
     /** As `page`, for parts that pages share, of the present file only. */
     present: async <T>(name: string, make: () => Promise<T>) =>
       once(parts, { name, stamp: await stampOf(), make, max: MAX_PAGES }),

@@ -197,6 +197,9 @@ export async function framed(
   return renderPage(view, around, values);
 }
 
+/** Addresses in the cache of counts that are made ahead; an action of an operator expires them. */
+export const BADGE = 'badge of ';
+
 /** Counts beside menu entries; one that cannot be read is left out, since its own page reports the error. */
 async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
   const { cache, plugins, publishedPath, quarantine } = context;
@@ -207,12 +210,12 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   };
   // These take seconds on a large file, so no page waits for them.
   const ahead = (address: string, make: () => Promise<number>) => async () =>
-    cache.peek(`badge of ${address}`, make) ?? 0;
+    cache.peek(`${BADGE}${address}`, make) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
     ['/invoices', waiting],
     ['/alerts', alerts],
     ['/quarantine', async () => (await quarantine?.list())?.length ?? 0],
-    ['/reports/gaps', ahead('/reports/gaps', async () => (await gapsOf(context)).rows.length)],
+    ['/reports/gaps', ahead('/reports/gaps', async () => (await gapsOf(context, null)).rows.length)],
     ...plugins.flatMap(({ address, countWaiting }) =>
       countWaiting === undefined ? [] : [[address, ahead(address, countWaiting)] as const],
     ),
@@ -223,9 +226,11 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   return Object.fromEntries(found);
 }
 
-/** The report of gaps, run once for each publication. */
-export function gapsOf(context: PageContext): Promise<ReportResult> {
-  return context.cache.present('gaps', () => withReports(context, {}, (session) => session.run('gaps')));
+/** The report of gaps, run once for each publication. @param session an open one; null: opens its own */
+export function gapsOf(context: PageContext, session: ReportSession | null): Promise<ReportResult> {
+  return context.cache.present('gaps', () =>
+    session === null ? withReports(context, {}, (own) => own.run('gaps')) : session.run('gaps'),
+  );
 }
 
 /** The banner above every page, at the time it is sent. */

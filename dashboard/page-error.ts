@@ -11,7 +11,7 @@ export interface PageError {
   readonly message: string;
 }
 
-/** Unexpected errors are logged with the path, without its query, and not shown. */
+/** Unexpected errors are logged with the path, without its query; their page has no details. */
 export function pageError(
   error: unknown,
   { url, log }: { readonly url: string; readonly log: Logger },

@@ -11,25 +11,32 @@ document.addEventListener('click', (event) => {
   const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
   if (link === null || !isPlain || event.defaultPrevented) return;
   event.preventDefault();
-  show(link.href, placeOf(link));
+  show(link.href, { text: link.textContent });
 });
-/** A filter that was changed applies at once, and the menu that it is in stays open. */
+/** A changed filter applies immediately, and its menu stays open. */
 document.addEventListener('change', ({ target }) => {
   const form = target.closest('form.filters[method="get"]');
   if (form === null) return;
-  const asked = new URLSearchParams(
+  const fields = new URLSearchParams(
     [...new FormData(form)].filter(([name, value]) => value !== '' || name === 'zone'),
   );
   const open = [...form.querySelectorAll('details[open]')].map(({ id }) => id);
-  show(`${form.getAttribute('action')}?${asked}`, { open, id: target.id });
+  show(`${form.getAttribute('action')}?${fields}`, { open, id: target.id });
 });
-document.addEventListener('click', async ({ target }) => {
-  const button = target instanceof Element ? target.closest('[data-copy]') : null;
-  if (button === null) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
-  button.classList.add('text-success');
-});
-// Menus close like those of the system: with Escape, or when something else is clicked.
+function addCopyButtons() {
+  for (const code of document.querySelectorAll('code[data-copy]')) {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy' });
+    button.className = 'btn btn-sm btn-ghost-secondary py-0';
+    button.setAttribute('aria-label', `Copy ${code.dataset.copy}`);
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(code.dataset.copy);
+      button.textContent = 'Copied';
+    });
+    code.after(' ', button);
+  }
+}
+addCopyButtons();
+// Menus close with Escape, and with a click elsewhere.
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))
     if (!menu.contains(target)) menu.open = false;
@@ -40,13 +47,12 @@ document.addEventListener('keydown', (event) => {
   menu.open = false;
   menu.querySelector('summary').focus();
 });
-// The address of a page that is gone back to is there already.
 window.addEventListener('popstate', () => show(location.href, null));
 
 /** The newest request counts, however late an older one is answered. */
 let requests = 0;
 
-/** @param place of the link that was followed, which has the focus again when the page was changed; null: none was */
+/** @param place that has the focus afterwards; null: after a step back, whose address is there already */
 async function show(address, place) {
   requests += 1;
   const own = requests;
@@ -61,32 +67,24 @@ async function show(address, place) {
     for (const { chart } of charts) chart.dispose();
     charts.clear();
     main.replaceWith(document.adoptNode(fresh));
+    addCopyButtons();
     if (place !== null) history.pushState(null, '', address);
     const rows = document.querySelector('.rows');
     if (rows !== null) rows.scrollLeft = across;
     if (place !== null) returnTo(place, rows);
   } catch {
-    // The browser tells what is wrong better than a page that stays as it was.
+    // The browser shows the error.
     if (own === requests) location.assign(address);
   }
 }
 
-function placeOf(link) {
-  const kind = link.closest('thead') ? 'main thead th' : 'main nav.pages a';
-  const one = link.closest('th') ?? link;
-  return { kind, index: [...document.querySelectorAll(kind)].indexOf(one), text: link.textContent };
-}
-
-function returnTo({ kind, index, text, open, id }, rows) {
-  if (open !== undefined) {
-    for (const each of open) document.getElementById(each)?.setAttribute('open', '');
-    document.getElementById(id)?.focus({ preventScroll: true });
-    return;
-  }
-  const all = [...document.querySelectorAll(kind)];
-  const one = kind.endsWith('th') ? all[index]?.querySelector('a') : all.find((a) => a.textContent === text);
-  if (kind.endsWith('a')) rows?.scrollIntoView();
-  (one ?? all[0])?.focus({ preventScroll: true });
+/** A filter has the focus again with its menus open, a link of a table by its text. */
+function returnTo({ text, open = [], id }, rows) {
+  for (const each of open) document.getElementById(each)?.setAttribute('open', '');
+  const links = [...document.querySelectorAll(IN_PLACE)];
+  const link = links.find(({ textContent }) => textContent === text) ?? links[0];
+  if (text !== undefined && link?.closest('nav')) rows?.scrollIntoView();
+  (document.getElementById(id) ?? link)?.focus({ preventScroll: true });
 }
 
 /**
@@ -94,6 +92,7 @@ function returnTo({ kind, index, text, open, id }, rows) {
  * drawing below stays for the keyboard and for screen readers.
  */
 const charts = new Set();
+let library;
 const loadLibrary = () => {
   library ??= new Promise((resolve, reject) => {
     const script = document.createElement('script');
@@ -104,7 +103,6 @@ const loadLibrary = () => {
   });
   return library;
 };
-let library;
 
 /** Options name the colors of the style sheet, which a canvas cannot resolve. */
 function optionOf(holder) {

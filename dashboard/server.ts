@@ -58,7 +58,7 @@ export interface DashboardOptions {
   readonly operator?: OperatorOptions;
   /** Limit of a page's queries; that of the settings by default. */
   readonly timeLimitMs?: number;
-  /** How long a reader waits for a page of a new publication before the former one is shown; 700 by default. */
+  /** How long a reader waits for a page of a new publication before the former one is sent; 700 by default. */
   readonly patienceMs?: number;
   /** A page that takes longer is sent in parts; 300 by default. */
   readonly streamAfterMs?: number;
@@ -82,7 +82,7 @@ const QUERIES_AT_ONCE = 2;
 /** Serves health, metrics and the pages on the admin port. @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { settings, log } = options;
-  const operator = (settings.admin.operators ?? []).length === 0 ? null : (options.operator ?? null);
+  const operator = settings.admin.operators.length === 0 ? null : (options.operator ?? null);
   const guard = createAdminGuard({ ...options, admin: settings.admin });
   const app = fastify({
     logger: false,
@@ -107,7 +107,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const context: PageContext = {
     environment: settings.environment,
     publishedPath: options.publishedPath,
-    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageTimeout ?? '20s'),
+    timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageTimeout),
     cache: createPageCache(options.publishedPath, {
       ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     }),
@@ -118,7 +118,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     quarantine: options.quarantine ?? null,
     canAct: operator !== null,
     plugins: options.plugins ?? [],
-    temporalUi: settings.admin.temporalUi ?? null,
+    temporalUi: settings.admin.temporalUi,
   };
   // Before the pages: those of operators are awaited, and keep the error handler of that moment.
   answerErrors(app, context);

@@ -151,10 +151,9 @@ function withCode(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** An id or a hash with a button that copies it, which needs a script. */
+/** An id or a hash; a script adds a button that copies it. */
 function copyable(text: unknown): string {
-  const button = `<button type="button" class="btn btn-icon btn-sm btn-ghost-secondary copy" data-copy="${escapeAttribute(text)}" aria-label="Copy">${icon('copy')}</button>`;
-  return `<code class="text-break">${escapeHtml(text)}</code> ${button}`;
+  return `<code class="text-break" data-copy="${escapeAttribute(text)}">${escapeHtml(text)}</code>`;
 }
 
 /** 12,345 */

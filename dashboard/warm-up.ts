@@ -11,26 +11,16 @@ import { choicesOf } from './filter-form.ts';
 import type { PageCache } from './page-cache.ts';
 import { countedOf, type PageContext } from './page-context.ts';
 
-export interface WarmUp {
-  /** Waits for the page that is being made, and makes no other. */
-  close(): Promise<void>;
-}
-
 const CHECK_EVERY_MS = 1_000;
 const REST_FACTOR = 3;
 /** How long constant requests can delay a page. */
 const MAX_DELAY_MS = 10_000;
 
-export interface WarmUpOptions {
-  /** How often the file is checked, and how long without requests counts as quiet. */
-  readonly everyMs?: number;
-  readonly maxDelayMs?: number;
-}
-
 export function startWarmUp(
   cache: Pick<PageCache, 'due' | 'renew' | 'quietForMs'>,
-  { everyMs = CHECK_EVERY_MS, maxDelayMs = MAX_DELAY_MS }: WarmUpOptions = {},
-): WarmUp {
+  /** How often the file is checked, and how long without requests counts as quiet. */
+  { everyMs = CHECK_EVERY_MS, maxDelayMs = MAX_DELAY_MS } = {},
+) {
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
   let dueSince: number | null = null;
@@ -55,7 +45,8 @@ export function startWarmUp(
   }
 
   return {
-    async close() {
+    /** Waits for the page that is being made, and makes no other. */
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
       await running;

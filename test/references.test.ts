@@ -1,4 +1,4 @@
-/** Every reference in a tracked file leads somewhere: spec sections, ADRs, hazards, faults, docs pages and their anchors. */
+/** Every reference in a tracked file has a target: spec sections, ADRs, hazards, faults, docs pages and their anchors. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ describe('references', () => {
       .filter(({ path }) => path.endsWith('.md'))
       .flatMap(({ path, text }) =>
         linksIn(text)
-          .filter(({ target, anchor }) => !leadsSomewhere(path, target, anchor))
+          .filter(({ target, anchor }) => !hasTarget(path, target, anchor))
           .map((link) => `${path}: ${link.text}`),
       );
     expect(broken).toEqual([]);
@@ -72,7 +72,7 @@ function isAdr(path: string): boolean {
   return number !== undefined && ADRS.has(String(Number(number)));
 }
 
-function leadsSomewhere(from: string, target: string, anchor: string | null): boolean {
+function hasTarget(from: string, target: string, anchor: string | null): boolean {
   const path = target === '' ? from : relative(root, join(root, dirname(from), decodeURI(target)));
   if (!existsSync(join(root, path))) return false;
   return anchor === null || !path.endsWith('.md') || anchorsOf(read(path)).has(anchor);

@@ -7,15 +7,15 @@ import { access, constants, statfs } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { certificateCheck, tokenExpiryCheck } from '../lib/health/expiry-checks.ts';
 import {
   type Check,
   type CheckedState,
   type Sinks,
-  type StateWatch,
+  type StateCheck,
   watchTask,
 } from '../lib/health/health.ts';
 import { overdueCall, passTime } from '../lib/health/native-calls.ts';
-import { certificateWatch, tokenWatch } from '../lib/health/watch-expiry.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { PublishedWarehouse } from '../warehouse/publisher.ts';
@@ -34,19 +34,19 @@ export interface MachineOptions extends Sinks {
 }
 
 /** They run while the warehouse is opened as well, which takes long when it is rebuilt. */
-export function machineChecks(options: MachineOptions): readonly (Check | StateWatch)[] {
+export function machineChecks(options: MachineOptions): readonly (Check | StateCheck)[] {
   return [
     {
       component: 'disk',
       everyMs: 2 * SECOND_MS,
       alert: { key: 'disk/full', title: 'The disk is nearly full, or cannot be read' },
-      look: diskLook(options),
+      readState: diskState(options),
     },
     {
       component: 'duckdb',
       everyMs: SECOND_MS,
       alert: { key: 'duckdb', title: 'DuckDB does not answer; the worker ends' },
-      look: duckDbLook(options),
+      readState: duckDbState(options),
     },
     {
       component: 'external services',
@@ -73,22 +73,22 @@ export interface PartsOptions {
   readonly now?: () => number;
 }
 
-export function partsChecks(options: PartsOptions): readonly StateWatch[] {
+export function partsChecks(options: PartsOptions): readonly StateCheck[] {
   const { settings, archive, quarantine, warehouse, readMissingFiles, now = Date.now } = options;
-  const checks: (StateWatch | null)[] = [
+  const checks: (StateCheck | null)[] = [
     {
       component: 'archive',
       // One request to the bucket: 5,760 a day.
       everyMs: 15 * SECOND_MS,
       alert: { key: 'archive', title: 'The archive cannot be reached' },
-      look: () => checkArchive(settings.archive, archive),
+      readState: () => checkArchive(settings.archive, archive),
     },
     {
       component: 'quarantine',
       isOutside: true,
       everyMs: MINUTE_MS,
       alert: { key: 'quarantine/old', title: 'Refused deliveries or files have waited for more than a day' },
-      look: async () => {
+      readState: async () => {
         const held = await quarantine.list();
         const [since = null] = held.map(({ at }) => at).sort();
         return checkAge({ count: held.length, noun: 'refused', since }, 24 * HOUR_MS, now());
@@ -98,12 +98,12 @@ export function partsChecks(options: PartsOptions): readonly StateWatch[] {
       component: 'files',
       isOutside: true,
       everyMs: MINUTE_MS,
-      look: async () => {
+      readState: async () => {
         const { invoices: count, since } = await readMissingFiles();
         return checkAge({ count, noun: 'finalized without their file', since }, HOUR_MS, now());
       },
     },
-    settings.warehouse.kind === 'duckdb' ? null : lakeWatch(warehouse),
+    settings.warehouse.kind === 'duckdb' ? null : lakeCheck(warehouse),
     ...credentialChecks(options),
   ];
   return checks.filter((check) => check !== null);
@@ -113,22 +113,22 @@ function credentialChecks({
   settings,
   env = process.env,
   now = Date.now,
-}: PartsOptions): readonly (StateWatch | null)[] {
+}: PartsOptions): readonly (StateCheck | null)[] {
   const { clientCert, clientKey, apiKey } = settings.service;
   const { TEMPORAL_API_KEY: temporalKey, TEMPORAL_TLS_CLIENT_CERT_PATH: temporalCert } = env;
   const key = clientKey === null ? undefined : { setting: 'BILLSYNC_CLIENT_KEY', path: clientKey };
   return [
     clientCert === null
       ? null
-      : certificateWatch(
+      : certificateCheck(
           'client certificate',
           { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
           { key, now },
         ),
-    apiKey === null ? null : tokenWatch('API key', 'BILLSYNC_API_KEY', apiKey, now),
-    temporalKey ? tokenWatch('API key of Temporal', 'TEMPORAL_API_KEY', temporalKey, now) : null,
+    apiKey === null ? null : tokenExpiryCheck('API key', 'BILLSYNC_API_KEY', apiKey, now),
+    temporalKey ? tokenExpiryCheck('API key of Temporal', 'TEMPORAL_API_KEY', temporalKey, now) : null,
     temporalCert
-      ? certificateWatch(
+      ? certificateCheck(
           'client certificate of Temporal',
           { setting: 'TEMPORAL_TLS_CLIENT_CERT_PATH', path: temporalCert },
           { now },
@@ -141,7 +141,7 @@ const MIB = 1024 ** 2;
 /** Below this, downloads stop; loads and publications stop at half of it; deliveries are accepted to the last byte. */
 const MIN_FREE_BYTES = 64 * MIB;
 
-function diskLook({ dataDir, metrics }: MachineOptions): () => Promise<CheckedState> {
+function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedState> {
   const freeBytes = metrics.gauge('disk_free_bytes');
   const sizeBytes = metrics.gauge('disk_size_bytes');
   return async () => {
@@ -159,7 +159,7 @@ function diskLook({ dataDir, metrics }: MachineOptions): () => Promise<CheckedSt
 const END_DELAY_MS = 5 * SECOND_MS;
 
 /** Ends the process when a DuckDB call hangs; the supervisor restarts it, and Temporal retries the activities. */
-function duckDbLook({ endProcess = killOwnProcess }: MachineOptions): () => Promise<CheckedState> {
+function duckDbState({ endProcess = killOwnProcess }: MachineOptions): () => Promise<CheckedState> {
   let isEnding = false;
   return async () => {
     passTime(SECOND_MS);
@@ -237,13 +237,13 @@ function checkAge(
 }
 
 /** Names the process that holds the PostgreSQL locks that loads wait for. */
-export function lakeWatch(warehouse: Pick<Warehouse, 'blockedBy'>): StateWatch {
+export function lakeCheck(warehouse: Pick<Warehouse, 'blockedBy'>): StateCheck {
   return {
     component: 'lake locks',
     isOutside: true,
     everyMs: 10 * SECOND_MS,
     alert: { key: 'lake/blocked', title: 'Loading waits for another process' },
-    async look() {
+    async readState() {
       // The loads themselves report that PostgreSQL does not answer.
       const holder = await warehouse.blockedBy().catch(() => null);
       return holder === null ? HEALTHY : { isHealthy: false, detail: `It waits for ${holder}.` };

@@ -12,7 +12,7 @@ import {
 } from '@temporalio/client';
 import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { CheckedState, Health, StateWatch } from '../lib/health/health.ts';
+import type { CheckedState, Health, StateCheck } from '../lib/health/health.ts';
 import { taskQueues } from '../lib/wire/names.ts';
 import {
   applySchedule,
@@ -35,20 +35,16 @@ export function scheduleChecks({
   settings,
   health,
   queues = taskQueues(settings.environment),
-  everyMs = MINUTE_MS,
-  now = () => new Date(),
 }: {
   readonly settings: ScheduleSettings;
   readonly health: Pick<Health, 'report'>;
   readonly queues?: { readonly billing: string; readonly warehouse: string };
-  readonly everyMs?: number;
-  readonly now?: () => Date;
 }): {
-  readonly checks: readonly StateWatch[];
+  readonly checks: readonly StateCheck[];
   /** Sets the client that the checks use from now on. */
   connect(client: Client): void;
 } {
-  const checkRuns = scheduledRunsCheck(settings, now());
+  const checkRuns = scheduledRunsCheck(settings, new Date());
   const reconciled = new Set<string>();
   let current: Client | null = null;
 
@@ -63,7 +59,7 @@ export function scheduleChecks({
   }
 
   async function checkSchedules(client: Client): Promise<CheckedState> {
-    if ((await showSchedule(client, settings)) !== null) return checkRuns(client, now());
+    if ((await showSchedule(client, settings)) !== null) return checkRuns(client, new Date());
     await applySchedule(client, settings, queues);
     return {
       isHealthy: false,
@@ -72,7 +68,7 @@ export function scheduleChecks({
   }
 
   async function checkTerminated(client: Client): Promise<CheckedState> {
-    const since = new Date(now().getTime() - TERMINATED_ALERT_MS).toISOString();
+    const since = new Date(Date.now() - TERMINATED_ALERT_MS).toISOString();
     const found = await terminatedSince(client, Object.values(queues), since);
     if (found.length === 0) return HEALTHY;
     if (found.some(({ runId }) => !reconciled.has(runId))) {
@@ -97,16 +93,16 @@ export function scheduleChecks({
       {
         component: 'schedule',
         isOutside: true,
-        everyMs,
+        everyMs: MINUTE_MS,
         alert: { key: 'schedule', title: 'A scheduled job failed or did not run' },
-        look: whileConnected(checkSchedules),
+        readState: whileConnected(checkSchedules),
       },
       {
         component: 'workflows',
         isOutside: true,
-        everyMs,
+        everyMs: MINUTE_MS,
         alert: { key: 'temporal/terminated', title: 'Workflows were terminated from outside' },
-        look: whileConnected(checkTerminated),
+        readState: whileConnected(checkTerminated),
       },
     ],
   };

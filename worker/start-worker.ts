@@ -13,7 +13,7 @@ import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
-import { clockWatch, refuseWrongClock } from '../lib/health/clocks.ts';
+import { clockCheck, refuseWrongClock } from '../lib/health/clocks.ts';
 import { type Health, startChecks } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createScrub } from '../lib/log/scrub.ts';
@@ -130,7 +130,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     health.set('warehouse', { isHealthy: true });
 
     const contents = measureContents({ metrics, quarantine, databasePath });
-    const dashboardUrl = settings.alerts.dashboardUrl ?? null;
+    const dashboardUrl = settings.alerts.dashboardUrl;
     const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
     closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
@@ -158,7 +158,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         readMissingFiles: () => readMissingFiles(warehouse),
       }),
       ...schedules.checks,
-      clockWatch(clocks),
+      clockCheck(clocks),
       tokenCheck(service, { alerts }),
       retries.check,
       costs.check,

@@ -23,7 +23,7 @@ import {
   MAX_UNALERTED_MS,
   WrongClockError,
 } from '../../lib/health/clocks.ts';
-import { SOON_MS } from '../../lib/health/watch-expiry.ts';
+import { SOON_MS } from '../../lib/health/expiry-checks.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { readRunFile } from '../roles/run-file.ts';

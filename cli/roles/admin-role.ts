@@ -46,10 +46,10 @@ export async function startAdminRole({
       disputePages(disputes),
       statementPages({
         ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
-        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout ?? '20s'), now: () => new Date() },
+        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout), now: () => new Date() },
       }),
     ],
-    ...((settings.admin.operators ?? []).length === 0
+    ...(settings.admin.operators.length === 0
       ? {}
       : { operator: await operatorOptions(settings, quarantine) }),
   });

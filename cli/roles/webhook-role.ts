@@ -7,9 +7,9 @@ import { createBillingService } from '../../billing/client.ts';
 import { startProbes } from '../../dashboard/probes.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { clockCheck, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { certificateCheck } from '../../lib/health/expiry-checks.ts';
 import { startChecks } from '../../lib/health/health.ts';
-import { certificateWatch } from '../../lib/health/watch-expiry.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { temporalTarget } from '../../lib/temporal/connect.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
@@ -78,22 +78,22 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const server = await startWebhook({
       ...shared,
       onFatal: fatal,
-      isOpenAllowed: settings.webhook.open === true,
+      isOpenAllowed: settings.webhook.open,
     });
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
     const checks = startChecks({ log, health, alerts });
     parts.add('checks', () => checks.close());
-    checks.add(clockWatch(clocks));
+    checks.add(clockCheck(clocks));
     const { tls, tlsCert, tlsKey } = settings.webhook;
     // A self-signed certificate is renewed automatically.
     if (tls && tlsCert !== null && tlsKey !== null) {
-      const watch = certificateWatch(
+      const check = certificateCheck(
         'certificate',
         { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
         { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
       );
-      checks.add(watch);
+      checks.add(check);
     }
     return { addresses: { webhook: server.url }, close: () => parts.close() };
   });

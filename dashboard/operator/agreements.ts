@@ -12,19 +12,11 @@ export interface Agreement extends Offered {
   forget?(): void;
 }
 
-export interface Agreements {
-  /** @returns the token */
-  offer(agreement: Agreement): string;
-  /** null: the token is unknown, of another operator, used, or too old. */
-  take(token: string, by: string): Agreement | null;
-  close(): Promise<void>;
-}
-
 const VALID_FOR_MS = 15 * 60_000;
 /** Limits per operator; the oldest is dropped first, with its file. */
 const MAX_AGREEMENTS = 200;
 
-export function createAgreements(nowMs: () => number = () => performance.now()): Agreements {
+export function createAgreements(nowMs: () => number = () => performance.now()) {
   const open = new Map<string, { readonly agreement: Agreement; readonly untilMs: number }>();
 
   function forget(token: string, agreement: Agreement): void {
@@ -39,20 +31,22 @@ export function createAgreements(nowMs: () => number = () => performance.now()):
   }
 
   return {
-    offer(agreement) {
+    /** @returns the token */
+    offer(agreement: Agreement): string {
       const token = randomBytes(24).toString('hex');
       open.set(token, { agreement, untilMs: nowMs() + VALID_FOR_MS });
       sweep();
       return token;
     },
-    take(token, by) {
+    /** null: the token is unknown, of another operator, used, or too old. */
+    take(token: string, by: string): Agreement | null {
       sweep();
       const found = open.get(token);
       if (found === undefined || found.agreement.by !== by) return null;
       open.delete(token);
       return found.agreement;
     },
-    async close() {
+    async close(): Promise<void> {
       for (const [token, { agreement }] of open) forget(token, agreement);
     },
   };

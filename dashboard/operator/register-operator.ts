@@ -8,7 +8,7 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { one, type Query } from '../address.ts';
-import { type PageContext, sendFramed } from '../page-context.ts';
+import { BADGE, type PageContext, sendFramed } from '../page-context.ts';
 import type { OperatorForms } from '../plugin-pages.ts';
 import { type Agreement, createAgreements } from './agreements.ts';
 import { guardOperators, parseForms } from './operator-guard.ts';
@@ -93,6 +93,7 @@ export async function registerOperator(
         const result = await perform(reason, by);
         return { result, detail: result.detail };
       });
+      context.cache.expire(BADGE);
       const values = { problem: null, ...result, back, number: entry.number };
       return await page(reply, 'operator-done', 'Done', values);
     } catch (error) {

@@ -52,7 +52,7 @@ function allowReading(
   { temporalUi }: Settings['admin'],
 ): boolean {
   const { origin } = headers;
-  if (origin === undefined || temporalUi == null || new URL(temporalUi).origin !== origin) return false;
+  if (origin === undefined || temporalUi === null || new URL(temporalUi).origin !== origin) return false;
   reply.header('access-control-allow-origin', origin).header('access-control-allow-credentials', 'true');
   reply.header('vary', 'origin');
   return true;

@@ -158,12 +158,12 @@ function actionsOf(
 async function sumsOf(context: PageContext, query: Query) {
   const { by } = checkFilters(filtersOf(query));
   const sums = { gaps: null, months: null, spend: null };
-  const gaps = gapsOf(context);
-  gaps.catch(() => undefined);
   try {
-    const months = await withReports(context, { by }, (session) => session.run('summary'));
-    const spend = await spendOf(context, query, months.rows);
-    return { gaps: await gaps, months, spend, late: null };
+    const { gaps, months } = await withReports(context, { by }, async (session) => ({
+      gaps: await gapsOf(context, session),
+      months: await session.run('summary'),
+    }));
+    return { gaps, months, spend: await spendOf(context, query, months.rows), late: null };
   } catch (error) {
     if (isReportError(error, 'interrupted')) return { ...sums, late: error };
     throw error;

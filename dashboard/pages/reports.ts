@@ -235,7 +235,7 @@ function recentResult(context: PageContext, request: ResultRequest): Promise<Rep
   return context.cache.recent(name, () => resultOf(context, request));
 }
 
-/** On a page a long list is limited and says so; its downloads are whole unless the address has a limit. */
+/** A long list is limited on the page, with a note; its downloads are whole unless the address has a limit. */
 function pageParameters(report: ReportDefinition, query: Query): Record<string, string> {
   const isLong = report.parameters.some(({ name }) => name === 'limit');
   return { ...(isLong ? { limit: String(MAX_ROWS_OF_LISTS) } : {}), ...parametersOf(report, query) };

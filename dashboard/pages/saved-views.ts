@@ -15,13 +15,7 @@ export interface SavedView {
   readonly address: string;
 }
 
-export interface SavedViews {
-  /** By name. @throws UnreadableFileError the file has another content */
-  list(): Promise<readonly SavedView[]>;
-  /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
-  save(view: SavedView): Promise<void>;
-  remove(name: string): Promise<void>;
-}
+export type SavedViews = ReturnType<typeof openSavedViews>;
 
 const MAX_FORM_BYTES = 16 * 1024;
 const MAX_NAME = 80;
@@ -57,7 +51,7 @@ export function registerSavedViews(app: FastifyInstance, context: PageContext, v
   });
 }
 
-export function openSavedViews(dataDir: string): SavedViews {
+export function openSavedViews(dataDir: string) {
   async function change(to: (views: readonly SavedView[]) => readonly SavedView[]): Promise<void> {
     const store = await userStore(dataDir);
     await store.change(USER_FILES.savedViews, (before) => {
@@ -67,11 +61,13 @@ export function openSavedViews(dataDir: string): SavedViews {
     });
   }
   return {
-    async list() {
+    /** By name. @throws UnreadableFileError the file has another content */
+    async list(): Promise<readonly SavedView[]> {
       const store = await userStore(dataDir);
       return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
     },
-    async save(view) {
+    /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
+    async save(view: SavedView): Promise<void> {
       const kept = checkView(view);
       await change((views) => {
         const others = views.filter(({ name }) => name !== kept.name);
@@ -80,7 +76,7 @@ export function openSavedViews(dataDir: string): SavedViews {
         return [...others, kept];
       });
     },
-    remove: (name) => change((views) => views.filter((view) => view.name !== name)),
+    remove: (name: string): Promise<void> => change((views) => views.filter((view) => view.name !== name)),
   };
 }
 

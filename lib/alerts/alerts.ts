@@ -103,7 +103,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       // `visible`, because a line break in the text of the service could imitate a log line.
       title: visible(scrub(alert.title)),
       detail: visible(scrub(alert.detail ?? '')),
-      runbook: runbookOf(alert.key, settings.alerts.runbookUrl ?? null),
+      runbook: runbookOf(alert.key, settings.alerts.runbookUrl),
     };
     notices?.inc({ state });
     log[isResolved ? 'info' : 'warn']({ alert: notice }, `alert ${state}: ${notice.title}`);

@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf, systemErrorIn, withName } from '../system-errors.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
-import { readUrlPath } from './setting-values.ts';
+import { readBasicAuth, readHeaders, readUrlPath, type WebhookPath } from './setting-values.ts';
 import type { SettingsProblem } from './settings.ts';
 
 export interface SettingsSources {
@@ -101,20 +101,13 @@ function readSecret(definition: SettingDefinition, path: string, problems: Setti
 
 export const DEFAULT_FILE_NAME = 'billsync.yaml';
 
-/** A further path of the endpoint, with credentials of its own (spec 2.3: an endpoint per event type or tenant). */
-export interface WebhookPathText {
-  readonly path: string;
-  readonly basicAuth: string;
-  readonly headers: string;
-}
-
 export interface SettingsFile {
   readonly path: string;
   /** Relative paths in the file start here. */
   readonly folder: string;
   /** By variable, or by `VARIABLE_FILE` for a secret that lies in a file of its own. */
   readonly texts: ReadonlyMap<string, string>;
-  readonly webhookPaths: readonly WebhookPathText[];
+  readonly webhookPaths: readonly WebhookPath[];
 }
 
 /** Loaded on demand, because a command without a settings file starts a third faster without them. */
@@ -175,7 +168,7 @@ export function readSettingsFile(path: string, problems: SettingsProblem[]): Set
 function readMapping(file: SettingsFile, content: object, problems: SettingsProblem[]): SettingsFile {
   const keys = fileKeys();
   const texts = new Map<string, string>();
-  let webhookPaths: readonly WebhookPathText[] = [];
+  let webhookPaths: readonly WebhookPath[] = [];
   for (const [key, value] of Object.entries(content)) {
     if (key === 'webhook_paths') {
       webhookPaths = readWebhookPaths(value, file, problems);
@@ -234,17 +227,17 @@ function readWebhookPaths(
   value: unknown,
   file: SettingsFile,
   problems: SettingsProblem[],
-): readonly WebhookPathText[] {
+): readonly WebhookPath[] {
   const setting = `webhook_paths in ${file.path}`;
   const { z } = laterRequire('zod') as typeof import('zod');
   const listOrText = z.union([z.string(), z.array(z.string())]);
-  const WebhookPath = z.strictObject({
+  const Entry = z.strictObject({
     path: z.string(),
     basic_auth: listOrText.optional(),
     basic_auth_file: z.string().optional(),
     headers: z.union([listOrText, z.record(z.string(), z.string())]).optional(),
   });
-  const parsed = z.array(WebhookPath).safeParse(value);
+  const parsed = z.array(Entry).safeParse(value);
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
       problems.push({ setting, message: `${issue.path.join('.') || 'value'}: ${issue.message}` });
@@ -257,7 +250,10 @@ function readWebhookPaths(
         entry.basic_auth_file === undefined
           ? (textOf(entry.basic_auth ?? '') ?? '')
           : readNamed(resolve(file.folder, entry.basic_auth_file)).trim();
-      return [{ path: readUrlPath(entry.path), basicAuth, headers: textOf(entry.headers ?? '') ?? '' }];
+      const headers = readHeaders(textOf(entry.headers ?? '') ?? '');
+      return [
+        { path: readUrlPath(entry.path), credentials: { basicAuth: readBasicAuth(basicAuth), headers } },
+      ];
     } catch (error) {
       problems.push({ setting, message: `${entry.path}: ${messageOf(error)}` });
       return [];

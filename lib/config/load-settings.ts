@@ -7,7 +7,6 @@ import {
   readSettingsFile,
   type Search,
   type SettingOrigin,
-  type SettingsFile,
   type SettingsSources,
   unknownVariables,
 } from './find-setting.ts';
@@ -19,7 +18,6 @@ import {
   type SettingTable,
   type SettingValues,
 } from './setting-definitions.ts';
-import { readBasicAuth, readHeaders } from './setting-values.ts';
 import { type Settings, SettingsError, type SettingsProblem } from './settings.ts';
 
 export interface EffectiveSettings {
@@ -60,7 +58,7 @@ function buildSettings(
   }
   const settings: Settings = {
     ...values,
-    webhook: { ...values.webhook, paths: webhookPaths(file, problems) },
+    webhook: { ...values.webhook, paths: file?.webhookPaths ?? [] },
     warehouse:
       warehouse?.kind === 'ducklake'
         ? { ...warehouse, dataPath: lakeData ?? '' }
@@ -103,17 +101,6 @@ function isTemporalConfigured(env: Search['sources']['env']): boolean {
   return ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].some((variable) =>
     Boolean(env[variable]),
   );
-}
-
-function webhookPaths(file: SettingsFile | null, problems: SettingsProblem[]): Settings['webhook']['paths'] {
-  return (file?.webhookPaths ?? []).flatMap(({ path, basicAuth, headers }) => {
-    try {
-      return [{ path, credentials: { basicAuth: readBasicAuth(basicAuth), headers: readHeaders(headers) } }];
-    } catch (error) {
-      problems.push({ setting: `webhook_paths ${path}`, message: (error as Error).message });
-      return [];
-    }
-  });
 }
 
 /** Settings that are each fine and cannot be true together. */

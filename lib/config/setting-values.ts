@@ -13,6 +13,12 @@ export interface WebhookCredentials {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** A further path of the endpoint, with credentials of its own (spec 2.3: an endpoint per event type or tenant). */
+export interface WebhookPath {
+  readonly path: string;
+  readonly credentials: WebhookCredentials;
+}
+
 export function readText(text: string): string {
   return text;
 }

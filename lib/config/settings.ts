@@ -2,7 +2,7 @@
 
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import type { SETTINGS, SettingValues } from './setting-definitions.ts';
-import type { WebhookCredentials } from './setting-values.ts';
+import type { WebhookCredentials, WebhookPath } from './setting-values.ts';
 
 export type { WebhookCredentials } from './setting-values.ts';
 
@@ -11,8 +11,8 @@ type Values = SettingValues<typeof SETTINGS>;
 /** The values of the definitions, and those that depend on more than one text. */
 export interface Settings extends Omit<Values, 'webhook' | 'warehouse' | 'lakeData' | 'archive' | 'log'> {
   readonly webhook: Values['webhook'] & {
-    /** Further paths below `path` with credentials of their own, from the settings file. */
-    readonly paths: readonly { readonly path: string; readonly credentials: WebhookCredentials }[];
+    /** Further paths below `path`, from the settings file. */
+    readonly paths: readonly WebhookPath[];
   };
   readonly warehouse:
     | { readonly kind: 'duckdb'; readonly path: string }

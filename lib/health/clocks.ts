@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
-import type { StateWatch } from './health.ts';
+import type { StateCheck } from './health.ts';
 
 export const MAX_UNALERTED_MS = 30_000;
 export const MAX_STARTED_MS = 5 * 60_000;
@@ -101,13 +101,13 @@ export async function refuseWrongClock(clocks: readonly ComparedClock[]): Promis
   if (wrong.length > 0) throw new WrongClockError(wrong);
 }
 
-export function clockWatch(clocks: readonly ComparedClock[]): StateWatch {
+export function clockCheck(clocks: readonly ComparedClock[]): StateCheck {
   return {
     component: 'clock',
     alert: { key: 'clock', title: "This machine's clock differs from a server's" },
     isOutside: true,
     everyMs: CHECK_EVERY_MS,
-    async look() {
+    async readState() {
       const wrong = differing(await compareClocks(clocks, { includesUnknown: false }), MAX_UNALERTED_MS);
       return { isHealthy: wrong.length === 0, detail: describeDifferences(wrong) };
     },

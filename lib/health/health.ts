@@ -66,7 +66,7 @@ export interface Check {
 }
 
 export interface Checks {
-  add(...checks: readonly (Check | StateWatch)[]): void;
+  add(...checks: readonly (Check | StateCheck)[]): void;
   /** Waits up to two seconds for running checks, because a hung disk or network never answers. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -105,7 +105,7 @@ export function startChecks(sinks: Sinks & { readonly log: Logger }): Checks {
 
   return {
     add(...checks) {
-      for (const check of checks) begin('look' in check ? stateCheck(check, sinks) : check);
+      for (const check of checks) begin('readState' in check ? reportedCheck(check, sinks) : check);
       plan();
     },
     async close() {
@@ -128,9 +128,9 @@ export interface CheckedState {
 }
 
 /** A check whose state is reported in health and by an alert. */
-export interface StateWatch {
+export interface StateCheck {
   readonly component: string;
-  readonly look: () => Promise<CheckedState>;
+  readonly readState: () => Promise<CheckedState>;
   /** Missing: another part raises the alert, or there is none. */
   readonly alert?: { readonly key: AlertKey; readonly title: string };
   /** true: it does not make this process unready to do its part. */
@@ -145,9 +145,9 @@ const UNANSWERED: CheckedState = {
   detail: `It cannot be checked: no answer within ${ANSWERS_WITHIN_MS / 1_000} s`,
 };
 
-/** Reports a state in health and by an alert. A state that cannot be read counts as unhealthy. */
-export function stateCheck(
-  { component, look, alert, isOutside = false, everyMs }: StateWatch,
+/** Reports the state; one that cannot be read counts as unhealthy. */
+export function reportedCheck(
+  { component, readState, alert, isOutside = false, everyMs }: StateCheck,
   { health, alerts }: Sinks,
 ): Check {
   function report(state: CheckedState): void {
@@ -161,7 +161,7 @@ export function stateCheck(
     everyMs,
     async run(signal) {
       const unanswered = setTimeout(() => report(UNANSWERED), ANSWERS_WITHIN_MS).unref();
-      const state = await look().catch(unknown);
+      const state = await readState().catch(unknown);
       clearTimeout(unanswered);
       if (!signal.aborted) report(state);
     },

@@ -108,7 +108,9 @@ async function drawChart(
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
-  const by = [spec.roles.key, spec.roles.series, spec.roles.y]
+  // A bridge by carrier has the steps of each as one.
+  const isBridge = spec.kind === 'waterfall' && spec.roles.series !== undefined;
+  const by = [isBridge ? undefined : spec.roles.key, spec.roles.series, spec.roles.y]
     .flatMap((names) => (names === undefined ? [] : columnsOf(result, names)))
     .map((column) => columnLabel(column).toLowerCase());
   const suffix = currency === '' || unit.includes(currency) ? '' : `, shipments billed in ${currency}`;
@@ -183,9 +185,10 @@ function describe({ points, unit, spec, maxBars }: Drawing, title: string): stri
   const drawn = barsOf(points, maxBars).length;
   const cut = spec.kind === 'bar' && points.length > drawn ? ` The first ${drawn} of ${points.length}.` : '';
   const place = largest ? [largest.key, largest.series].filter((part) => part !== '').join(', ') : '';
-  const most = largest
-    ? ` The largest is ${place} with ${`${rounded(largest.value ?? '', unit)} ${unit}`.trim()}.`
-    : '';
+  const most =
+    largest && spec.kind !== 'waterfall'
+      ? ` The largest is ${place} with ${`${rounded(largest.value ?? '', unit)} ${unit}`.trim()}.`
+      : '';
   return `${title}.${most}${cut}`;
 }
 

@@ -7,6 +7,7 @@ import type { ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
 import { chartFigure, drawCharts } from './charts.ts';
+import { stateBadge } from './html-cells.ts';
 import { columnLabel, displayCell, grouped, headLines, instantLabel } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
@@ -108,6 +109,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
       key: options.choose?.keyOf(row) ?? null,
       cells: columns.map((column) => ({
         ...displayCell(row, column),
+        badge: column.name === 'state' ? stateBadge(row.state) : null,
         kind: kindOf(displayCell(row, column).text, column.align),
         lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),

@@ -1,4 +1,4 @@
-/** `billsync alerts`: from what a process said to what a person decided. */
+/** `billsync alerts`: alerts of a process, and decisions of a person about them. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

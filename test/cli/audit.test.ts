@@ -1,4 +1,4 @@
-/** Commands that change something leave their mark; those that look leave none. */
+/** Commands that change something are in the audit log; reading commands are not. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ test('records a discard with user, reason and result, and detects a change of th
   await runCommand(['quarantine', 'discard', id, '--dry-run'], { env });
   await runCommand(['quarantine', 'list'], { env });
   expect(existsSync(join(dataDir, 'user', 'audit'))).toBe(false);
-  // Nobody agreed.
+  // Without a confirmation.
   expect(
     (await runCommand(['quarantine', 'discard', id, '--note', 'a test of ours'], { env })).exitCode,
   ).toBe(2);

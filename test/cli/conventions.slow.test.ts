@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const dataDir = join(folder, 'data');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 
-/** Roles that run until they are ended, and what only looks; anything else has to say what it would do. */
+/** Roles and reading commands; all others have --dry-run. */
 const WRITES_NOTHING = new Set([
   ...['demo', 'up', 'webhook', 'worker', 'dashboard', 'temporal', 'mcp'],
   ...['config show', 'doctor', 'explain', 'sql', 'verify', 'completion'],
@@ -71,16 +71,16 @@ describe('billsync', () => {
 
   test('accepts common options before, between and after the verb', async () => {
     const given = ['--data-dir', join(folder, 'named'), '--setting=webhook_port=21999', '--quiet'];
-    const shown = await Promise.all([
+    const settings = await Promise.all([
       runCommand([...given, 'config', 'show', '--json']),
       runCommand(['config', ...given, 'show', '--json']),
       runCommand(['config', 'show', ...given, '--json']),
     ]);
-    for (const { exitCode, stdout, stderr } of shown) {
+    for (const { exitCode, stdout, stderr } of settings) {
       expect([exitCode, stderr]).toEqual([0, '']);
-      expect(stdout).toBe(shown[0].stdout);
+      expect(stdout).toBe(settings[0].stdout);
     }
-    expect(shown[0].stdout).toContain(join(folder, 'named'));
+    expect(settings[0].stdout).toContain(join(folder, 'named'));
     expect(await runCommand(['--datadir', 'x', 'verify'])).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("unknown option '--datadir'"),
@@ -201,17 +201,17 @@ describe('billsync completion', () => {
   test('completes in a real bash', async () => {
     const { execFileSync } = await import('node:child_process');
     const { stdout } = await runCommand(['completion', 'bash']);
-    const ask = (words: readonly string[]) =>
+    const complete = (typed: readonly string[]) =>
       execFileSync(
         'bash',
         [
           '-c',
-          `${stdout}\nCOMP_WORDS=(billsync ${words.join(' ')}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _billsync; echo "\${COMPREPLY[@]}"`,
+          `${stdout}\nCOMP_WORDS=(billsync ${typed.join(' ')}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _billsync; echo "\${COMPREPLY[@]}"`,
         ],
         { encoding: 'utf8' },
       ).trim();
-    expect(ask(['inv'])).toBe('invoices');
-    expect(ask(['invoices', 're'])).toBe('retry restore');
-    expect(ask(['report', 'tenants', '--as'])).toBe('--as-known-on');
+    expect(complete(['inv'])).toBe('invoices');
+    expect(complete(['invoices', 're'])).toBe('retry restore');
+    expect(complete(['report', 'tenants', '--as'])).toBe('--as-known-on');
   });
 });

@@ -69,22 +69,22 @@ describe('a backup', () => {
   test('is verified: damaged and missing files are named', async () => {
     const copy = join(folder, 'copy');
     cpSync(join(folder, 'data', 'archive'), copy, { recursive: true });
-    const ask = (path: string) => billsync(['verify', '--archive', path, '--json']);
-    const whole = await ask(copy);
+    const verify = (path: string) => billsync(['verify', '--archive', path, '--json']);
+    const whole = await verify(copy);
     expect([whole.exitCode, JSON.parse(whole.stdout)]).toMatchObject([0, { files: 1, drift: [] }]);
     const [csv = ''] = readdirSync(join(copy, 'files'), { recursive: true, encoding: 'utf8' }).filter(
       (name) => /[0-9a-f]{64}(\.csv)?$/.test(name),
     );
     appendFileSync(join(copy, 'files', csv), 'x');
-    const damaged = await ask(copy);
+    const damaged = await verify(copy);
     expect([damaged.exitCode, JSON.parse(damaged.stdout)]).toMatchObject([1, { drift: [{ rule: 'hash' }] }]);
     rmSync(join(copy, 'files'), { recursive: true });
-    const gone = await ask(copy);
+    const gone = await verify(copy);
     expect([gone.exitCode, JSON.parse(gone.stdout)]).toMatchObject([
       1,
       { drift: [{ rule: 'file-missing' }] },
     ]);
-    expect((await ask(join(folder, 'misspelt'))).exitCode).toBe(3);
+    expect((await verify(join(folder, 'misspelt'))).exitCode).toBe(3);
     expect(existsSync(join(folder, 'misspelt'))).toBe(false);
   });
 });

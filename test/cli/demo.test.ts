@@ -48,7 +48,7 @@ describe('totalsOf', () => {
         ...{
           cost_per_shipment: '9.0000',
           billable_weight_lb: '2.2046',
-          // By 2.2046226218 lb; by the 2.2046 that are shown it would be 4.0824.
+          // By 2.2046226218 lb; by the rounded 2.2046 it would be 4.0824.
           cost_per_lb: '4.0823',
           packages: '1',
         },
@@ -62,17 +62,17 @@ describe('settled', () => {
 
   test('waits while something changes', async () => {
     let left = 4;
-    const ask = async () => {
+    const check = async () => {
       left -= 1;
       return { answer: 'done', open: Array.from({ length: left }, (_, at) => `INV-${at}`) };
     };
     // Each of the looks is half of the patience after the last.
-    expect(await settled({ patienceMs: 500, stopping }, ask)).toBe('done');
+    expect(await settled({ patienceMs: 500, stopping }, check)).toBe('done');
   });
 
   test('names the open items once nothing changes', async () => {
-    const ask = async () => ({ answer: null, open: ['INV-7 (plain) is draft'] });
-    await expect(settled({ patienceMs: 300, stopping }, ask)).rejects.toMatchObject({
+    const check = async () => ({ answer: null, open: ['INV-7 (plain) is draft'] });
+    await expect(settled({ patienceMs: 300, stopping }, check)).rejects.toMatchObject({
       exitCode: 1,
       subject: 'INV-7 (plain) is draft',
     });

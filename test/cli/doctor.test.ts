@@ -88,7 +88,7 @@ describe('the billing service', () => {
       /BILLSYNC_CA_FILE .*nowhere\.pem/,
       /config show/,
     ],
-    ['nobody there', { BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' }, 5, /ECONNREFUSED/, /address/],
+    ['no server', { BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' }, 5, /ECONNREFUSED/, /address/],
     [
       'private addresses forbidden',
       { BILLSYNC_ALLOW_PRIVATE_HOSTS: '' },
@@ -111,7 +111,7 @@ describe('the clock', () => {
       result: 'ok',
       detail: 'agrees with that of the billing service',
     });
-    for (const [minutes, result, words] of [
+    for (const [minutes, result, detail] of [
       [1, 'note', /(59|60) s ahead of/],
       [120, 'failed', /2 h ahead of .*; more than 5 min is refused/],
       [-120, 'failed', /2 h behind/],
@@ -120,7 +120,7 @@ describe('the clock', () => {
       const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + minutes * 60_000);
       const found = await check('clock', serviceSettings(service)).finally(() => spy.mockRestore());
       expect(found.result).toBe(result);
-      expect(found.detail).toMatch(words);
+      expect(found.detail).toMatch(detail);
     }
   });
 });
@@ -175,13 +175,13 @@ describe('the endpoint', () => {
       detail: expect.stringMatching(/not valid yet.*it is valid from .*cert\.pem/s),
     });
     writeFileSync(cert, pair.cert);
-    for (const [path, words] of [
+    for (const [path, detail] of [
       [otherKey, /is not the key of the certificate/],
       [join(folder, 'none.pem'), /TLS_KEY cannot be read: .*none\.pem/],
     ] as const) {
       const found = await check('endpoint', { ...env, BILLSYNC_WEBHOOK_TLS_KEY: path });
       expect(found).toMatchObject({ result: 'failed', exitCode: 2 });
-      expect(found.detail).toMatch(words);
+      expect(found.detail).toMatch(detail);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Every failure has its exit code and says, in three lines at most, what to do. */
+/** Every failure has its exit code, and at most three lines with the fix. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,4 +1,4 @@
-/** `billsync import` of files that a person should not have brought: what is told, and how it is done on purpose. */
+/** `billsync import` of unsuitable files: the message, and the option that loads them. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,14 +43,14 @@ describe('a file that is imported', () => {
   test('is refused over a file with a stronger proof, with both hashes and the command', async () => {
     const refused = await run('import', file('copy.csv', COPY));
     expect(refused.exitCode).toBe(7);
-    for (const word of [sha256(GENUINE), sha256(COPY)]) expect(refused.stderr).toContain(word);
+    for (const hash of [sha256(GENUINE), sha256(COPY)]) expect(refused.stderr).toContain(hash);
     const command = /`billsync (invoices use-version \S+ 2) --reason WHY`/.exec(refused.stderr)?.[1] ?? '';
     expect(command).toBe(`invoices use-version ${INVOICE} 2`);
-    const shown = async () => JSON.parse((await run('invoices', 'show', INVOICE, '--json')).stdout);
-    expect(await shown()).toMatchObject({ version: 1, discrepancies: [] });
+    const invoice = async () => JSON.parse((await run('invoices', 'show', INVOICE, '--json')).stdout);
+    expect(await invoice()).toMatchObject({ version: 1, discrepancies: [] });
     const chosen = await run(...command.split(' '), '--reason', 'confirmed by phone', '--yes');
     expect([chosen.exitCode, chosen.stderr]).toEqual([0, expect.stringContaining('version 2 counts')]);
-    expect((await shown()).version).toBe(2);
+    expect((await invoice()).version).toBe(2);
     const genuine = await run('import', file('genuine.csv', GENUINE));
     expect([genuine.exitCode, genuine.stderr]).toEqual([
       7,
@@ -72,18 +72,15 @@ describe('a file that is imported', () => {
   });
 
   test('is refused for a bad cell with the rule and who corrects it', async () => {
-    const asked: readonly (readonly [NonNullable<Parameters<typeof aCsv>[0]>[number], string])[] = [
+    const rows: readonly (readonly [NonNullable<Parameters<typeof aCsv>[0]>[number], string])[] = [
       [{ Tenant: '\r\n' }, 'Tenant must be a text (blanks and line breaks alone are no value)'],
       [
         { 'Carrier Invoice Date': '\n' },
         'Carrier Invoice Date must be a day of the calendar, YYYY-MM-DD, or',
       ],
-      [
-        { 'Billable Weight Unit': '' },
-        'Billable Weight Unit must be LB or KG wherever there is a weight: ask',
-      ],
+      [{ 'Billable Weight Unit': '' }, 'Billable Weight Unit must be LB or KG wherever there is a weight'],
     ];
-    for (const [row, advice] of asked) {
+    for (const [row, advice] of rows) {
       const refused = await run('import', file('cell.csv', aCsv([row], OTHER)), '--dry-run');
       expect([refused.exitCode, refused.stderr]).toEqual([7, expect.stringContaining(advice)]);
       expect(refused.stderr).toContain('no BILLSYNC_CSV_TOLERATE accepts this');

@@ -32,7 +32,7 @@ describe('readInvoices', () => {
     ['a CSV row without an id', `number,invoice_id\nINV-1,${A}\nINV-2, \n`, /row 2 names no invoice/],
     ['a CSV row with a cell more', `note,invoice_id\na, b,${A}\n`, /the file is not CSV: .*line 2/],
     ['a CSV with semicolons', `number;invoice_id\nINV-1;${A}\n`, /line 1 has no commas/],
-  ])('refuses %s and says where', (_what, text, message) => {
+  ])('refuses %s and names the place', (_what, text, message) => {
     expect(() => readInvoices(text)).toThrow(message);
   });
 });
@@ -48,31 +48,34 @@ describe('idsOf', () => {
   });
   afterAll(() => fixture.remove());
 
-  const ask = (...words: readonly string[]) =>
+  const find = (...names: readonly string[]) =>
     idsOf(
       settings,
-      words.map((name, index) => ({ name, place: `line ${index + 1}` })),
+      names.map((name, index) => ({ name, place: `line ${index + 1}` })),
     );
 
   test('looks up a number and opens nothing for ids', async () => {
-    expect(await ask('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
+    expect(await find('INV-000042', B.toUpperCase(), B)).toEqual([invoices[1]?.id, B]);
     const nowhere = { dataDir: '/nowhere' } as Settings;
     expect(await idsOf(nowhere, [{ name: A, place: null }])).toEqual([A]);
   });
 
   test('names the place of an unknown number and the nearest one', async () => {
-    await expect(ask(A, 'INV-000043')).rejects.toMatchObject({
+    await expect(find(A, 'INV-000043')).rejects.toMatchObject({
       exitCode: 3,
       message: 'line 2: no invoice has the id or number INV-000043',
       hint: 'did you mean INV-000041 or INV-000042?',
     });
-    await expect(ask('something else')).rejects.toMatchObject({
+    await expect(find('something else')).rejects.toMatchObject({
       exitCode: 3,
       hint: expect.stringMatching(/by its id/),
     });
   });
 
   test('refuses a number of several invoices', async () => {
-    await expect(ask('TWICE')).rejects.toMatchObject({ exitCode: 2, subject: expect.stringContaining(', ') });
+    await expect(find('TWICE')).rejects.toMatchObject({
+      exitCode: 2,
+      subject: expect.stringContaining(', '),
+    });
   });
 });

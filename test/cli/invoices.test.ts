@@ -89,7 +89,7 @@ const REASON = 'the service does not answer. It is retried automatically.';
 let t: TestWarehouse;
 let env: Record<string, string>;
 const run = (...args: readonly string[]) => runCommand(['invoices', ...args], { env });
-const shown = async (invoice: string) => {
+const show = async (invoice: string) => {
   const { stdout, stderr } = await run('show', invoice, '--json');
   expect(stderr).toBe('');
   return JSON.parse(stdout);
@@ -158,20 +158,20 @@ describe('a decision that only a person may take', () => {
       exitCode: 0,
       stderr: expect.stringContaining('Would restore invoice INV-1'),
     });
-    expect(await shown(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
+    expect(await show(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
   });
 
-  test('takes effect without a worker, is shown with user and reason, and survives a rebuild', async () => {
+  test('takes effect without a worker, is listed with user and reason, and survives a rebuild', async () => {
     const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
     expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
-    expect(await shown(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_basis: null });
+    expect(await show(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_basis: null });
     const chosen = await run('use-version', NUMBER, '1', '--reason', 'version 2 lacks a carrier', '--yes');
     expect(chosen).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Done: version 1 counts') });
     const again = await run('use-version', NUMBER, '1', '--reason', 'once more', '--yes');
     expect([again.exitCode, again.stderr]).toEqual([3, expect.stringContaining('counts already')]);
 
     const audit = async () => {
-      const { records, ...invoice } = await shown(NUMBER);
+      const { records, ...invoice } = await show(NUMBER);
       expect(invoice).toMatchObject({ state: 'loaded', version: 1, billing_cost: '9.1600' });
       return (records as { who: string; what: string; detail: string }[]).map(({ who, what, detail }) => ({
         ...{ isNamed: who.length > 0 && who !== 'billsync', what, detail },
@@ -194,12 +194,12 @@ describe('a decision that only a person may take', () => {
 });
 
 describe('a lasting failure', () => {
-  test('is shown in the list, on the page, as JSON and on the dashboard', async () => {
+  test('is in the list, on the page, as JSON and on the dashboard', async () => {
     const [list, page, listed, json] = await Promise.all([
       run('list'),
       run('show', AWAY),
       run('list', '--json'),
-      shown(AWAY),
+      show(AWAY),
     ]);
     expect(list.stdout).toMatch(/INV-AWAY .* finalized .*the service does not/);
     expect(page.stdout).toContain(REASON);

@@ -1,6 +1,6 @@
 /**
- * Whatever a person names that is there and cannot be used: the message says what, where and why, and no failure ends as
- * a bug. What the operating system refuses is in refused-files.test.ts.
+ * Unusable arguments, settings and files: the message has the reason, and no failure ends as a bug. Files that the operating
+ * system refuses are in refused-files.test.ts.
  */
 
 import { execFile } from 'node:child_process';
@@ -46,91 +46,91 @@ interface Wrong {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly exitCode: number;
-  readonly says: RegExp;
+  readonly message: RegExp;
 }
 
 const WRONG: Readonly<Record<string, Wrong>> = {
   'a day that no month has, before which all would be removed': {
     args: ['purge', '--before', '2019-02-29', '--dry-run'],
     exitCode: 2,
-    says: /2019-02-29.*a day such as 2026-03-08, or an instant such as/s,
+    message: /2019-02-29.*a day such as 2026-03-08, or an instant such as/s,
   },
   'a day that no month has, for an instant': {
     args: ['events', 'list', '--since', '2026-04-31'],
     exitCode: 2,
-    says: /2026-04-31.*a day such as 2026-03-08, or an instant such as/s,
+    message: /2026-04-31.*a day such as 2026-03-08, or an instant such as/s,
   },
   'a setting that is none': {
     args: ['invoices', 'list', '--setting', 'a=b'],
     exitCode: 2,
-    says: /There is no setting "a"/,
+    message: /There is no setting "a"/,
   },
   'a URL in quotation marks': {
     args: ['config', 'show'],
     env: { BILLSYNC_BASE_URL: '"https://api.example.com"' },
     exitCode: 2,
-    says: /BILLSYNC_BASE_URL must be a URL .* not <"https:\/\/api\.example\.com">/,
+    message: /BILLSYNC_BASE_URL must be a URL .* not <"https:\/\/api\.example\.com">/,
   },
   'a client certificate that is none': {
     args: ['doctor'],
     env: client('empty', 'one.key'),
     exitCode: 2,
-    says: /BILLSYNC_CLIENT_CERT must name a PEM file with a certificate; .*empty holds none/,
+    message: /BILLSYNC_CLIENT_CERT must name a PEM file with a certificate; .*empty holds none/,
   },
   'a client key that is none': {
     args: ['doctor'],
     env: client('one.crt', 'empty'),
     exitCode: 2,
-    says: /BILLSYNC_CLIENT_KEY must name a PEM file with a private key/,
+    message: /BILLSYNC_CLIENT_KEY must name a PEM file with a private key/,
   },
   'a client key of another certificate': {
     args: ['doctor'],
     env: client('one.crt', 'other.key'),
     exitCode: 2,
-    says: /BILLSYNC_CLIENT_KEY .*other\.key is not the key of the certificate in BILLSYNC_CLIENT_CERT/,
+    message: /BILLSYNC_CLIENT_KEY .*other\.key is not the key of the certificate in BILLSYNC_CLIENT_CERT/,
   },
   'a client certificate that has expired': {
     args: ['doctor'],
     env: client('one.crt', 'one.key'),
     exitCode: 1,
-    says: /client certificate .*has expired: it was valid until 2020-01-01/,
+    message: /client certificate .*has expired: it was valid until 2020-01-01/,
   },
   'a CA file that is none': {
     args: ['doctor'],
     env: { ...SERVICE, BILLSYNC_CA_FILE: named('empty') },
     exitCode: 2,
-    says: /BILLSYNC_CA_FILE must name a PEM file with a certificate/,
+    message: /BILLSYNC_CA_FILE must name a PEM file with a certificate/,
   },
   'a dry run that writes nothing anyway': {
     args: ['report', 'tenants', '--dry-run'],
     exitCode: 2,
-    says: /--dry-run needs --output or --schedule/,
+    message: /--dry-run needs --output or --schedule/,
   },
   'a certificate and a key of two pairs': {
     args: ['webhook', '--setting', `webhook_tls_cert=${named('one.crt')}`],
     env: { BILLSYNC_WEBHOOK_TLS_KEY: named('other.key'), BILLSYNC_WEBHOOK_PORT: '0' },
     exitCode: 2,
-    says: /BILLSYNC_WEBHOOK_TLS_KEY .*is not the key of the certificate in BILLSYNC_WEBHOOK_TLS_CERT/,
+    message: /BILLSYNC_WEBHOOK_TLS_KEY .*is not the key of the certificate in BILLSYNC_WEBHOOK_TLS_CERT/,
   },
 };
 
 describe('billsync', () => {
-  test.each(Object.entries(WRONG))('reports %s', async (_, { args, env = {}, exitCode, says }) => {
+  test.each(Object.entries(WRONG))('reports %s', async (_, { args, env = {}, exitCode, message }) => {
     const finished = await runCommand(args, { env: { BILLSYNC_DATA_DIR: fixture.folder, ...env } });
     // doctor's findings are its result.
-    expect(args[0] === 'doctor' ? finished.stdout : finished.stderr).toMatch(says);
+    expect(args[0] === 'doctor' ? finished.stdout : finished.stderr).toMatch(message);
     expect(finished.stderr.trim().split('\n').length).toBeLessThanOrEqual(8);
     expect(finished.exitCode).toBe(exitCode);
   });
 
   test('writes nothing in a dry run and reports what it would write', async () => {
-    const ask = (...more: readonly string[]) =>
+    const plan = (...more: readonly string[]) =>
       runCommand(['report', 'tenants', '--dry-run', '--format', 'csv', ...more], {
         env: { BILLSYNC_DATA_DIR: fixture.folder },
       });
     const [once, always] = await Promise.all([
-      ask('--output', named('new.csv')),
-      ask('--schedule', 'daily', '--output', named('reports')),
+      plan('--output', named('new.csv')),
+      plan('--schedule', 'daily', '--output', named('reports')),
     ]);
     expect(once).toMatchObject({ exitCode: 0, stdout: '' });
     expect(once.stderr).toMatch(/Would write 1 row as csv \(\d+ bytes\) to .*new\.csv\.\n$/);

@@ -237,8 +237,8 @@ describe('billsync purge', () => {
     expect(voided).toMatchObject({ envelope: '', trimmed: { sha256: sha256(Buffer.from(body)) } });
     const again = { ...(voided as ArchivedEvent), envelope: body };
     expect(await archive.putEvent(again)).toBe('known');
-    const shown = JSON.parse((await run(dataDir, 'events', 'show', again.eventId, '--json')).stdout);
-    expect(shown).toMatchObject({ envelope: '', body_sha256: sha256(Buffer.from(body)) });
+    const event = JSON.parse((await run(dataDir, 'events', 'show', again.eventId, '--json')).stdout);
+    expect(event).toMatchObject({ envelope: '', body_sha256: sha256(Buffer.from(body)) });
     expect(
       kept.filter(({ envelope }) => envelope === body).map(({ event }) => event?.invoice.invoiceId),
     ).toEqual([OPEN, LATE_VOID, LAST]);

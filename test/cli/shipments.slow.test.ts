@@ -32,13 +32,13 @@ describe('billsync shipments', () => {
   });
 
   test('refuses invalid conditions', async () => {
-    for (const [flags, told] of [
+    for (const [flags, message] of [
       [['--sort', 'cost'], 'no column "cost" for sort. Did you mean billing_cost?'],
       [['--is', 'colour=red'], 'have no condition "is_colour"'],
       [['--cost-to', 'much'], '"much" is no amount'],
     ] as const) {
       const { exitCode, stderr } = await run(...flags);
-      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(told)]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
     }
   });
 

@@ -19,18 +19,18 @@ const odd = first === undefined ? [] : [anInvoice(first.shipments, { ...first, s
 const fixture = await reportsFixture([...odd, ...others]);
 afterAll(() => fixture.remove());
 
-const ask = (sql: string) => runSql({ databasePath: fixture.path, sql, timeLimitMs: 60_000 });
+const query = (sql: string) => runSql({ databasePath: fixture.path, sql, timeLimitMs: 60_000 });
 const report = async (name: string) => (await runReport({ databasePath: fixture.path, name })).rows;
 const picked = (rows: readonly Readonly<Record<string, unknown>>[], ...names: readonly string[]) =>
   rows.map((row) => names.map((name) => row[name]));
 
 describe('the cookbook', () => {
   test.each(questions)('%s', async (_title, sql) => {
-    expect((await ask(sql)).rows.length).toBeGreaterThan(0);
+    expect((await query(sql)).rows.length).toBeGreaterThan(0);
   });
 
   test('agrees with the reports', async () => {
-    const answer = async (number: number) => (await ask(questions[number - 1]?.[1] ?? '')).rows;
+    const answer = async (number: number) => (await query(questions[number - 1]?.[1] ?? '')).rows;
     const cost = ['currency_code', 'shipments', 'billing_cost'];
     expect(picked(await answer(1), 'tenant', ...cost)).toEqual(
       picked(await report('tenants'), 'tenant', ...cost),
@@ -56,7 +56,7 @@ describe('billsync sql', () => {
   });
 
   test('has the macros of the reports and UTC instants', async () => {
-    const { rows } = await ask("select normal_zone('Zone 05') as zone, published_at from publication");
+    const { rows } = await query("select normal_zone('Zone 05') as zone, published_at from publication");
     expect(rows).toEqual([{ zone: '5', published_at: '2026-04-01T00:00:00.000Z' }]);
   });
 
@@ -67,7 +67,7 @@ describe('billsync sql', () => {
     ['takes one statement', 'select 1; select 2'],
     ['keeps its limits', 'set enable_external_access = true'],
   ])('%s', async (_what, sql) => {
-    await expect(ask(sql)).rejects.toMatchObject({ code: 'sql-refused' });
+    await expect(query(sql)).rejects.toMatchObject({ code: 'sql-refused' });
   });
 
   test('opens the read-only shell without a statement', async () => {

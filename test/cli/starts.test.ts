@@ -1,4 +1,4 @@
-/** A role that cannot start says at once what is in the way, and with which exit code. */
+/** A role that cannot start ends with a message and an exit code. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';

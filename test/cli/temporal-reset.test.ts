@@ -1,4 +1,4 @@
-/** A damaged database of the embedded Temporal server: what is told, and how the archive replaces it. */
+/** A damaged database of the embedded Temporal server: its message, and the replacement from the archive. */
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -235,7 +235,7 @@ describe('saved views', () => {
     expect((await json('/views?format=json')).views).toEqual([]);
   });
 
-  test('are reported when unreadable, and the figures are shown', async () => {
+  test('are reported when unreadable, with the rest of the page', async () => {
     await writeFile(
       join(fixture.folder, 'user', 'saved-views.json'),
       '[{"name":"x","address":"https://evil.example/"}]',

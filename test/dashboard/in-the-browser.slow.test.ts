@@ -57,7 +57,7 @@ let fixture: ReportsFixture;
 let dashboard: RunningDashboard;
 let browser: Browser;
 let folder: string;
-/** One page for all tests, since a new one costs more than what most of them ask of it. */
+/** One page for all tests, since a new one takes longer than most of them. */
 let watched: Watched;
 
 beforeAll(async () => {
@@ -91,12 +91,12 @@ afterAll(async () => {
 
 interface Watched {
   readonly page: Page;
-  /** Whatever was asked for that is neither the page itself nor its style. */
+  /** Requests to other hosts. */
   readonly strangers: string[];
   readonly logged: string[];
 }
 
-/** A page; what it asks for and logs is written down. */
+/** A page whose requests and log are recorded. */
 async function watchedPage(): Promise<Watched> {
   const page = await browser.newPage({ viewport: WIDE, javaScriptEnabled: true });
   const strangers: string[] = [];
@@ -107,7 +107,7 @@ async function watchedPage(): Promise<Watched> {
       strangers.push(url);
   });
   page.on('console', (message) => {
-    // The browser itself remarks on an answer that is an error; such a page is asked for on purpose.
+    // Browsers log responses with an error status, which some tests request.
     if (!message.text().startsWith('Failed to load resource')) logged.push(message.text());
   });
   page.on('pageerror', (error) => logged.push(String(error)));
@@ -133,7 +133,7 @@ const ROWS = '[aria-label="Rows of the report"]';
 
 describe('the dashboard in a browser', () => {
   test.each([...PAGES, ...reports.map(({ name }) => `/reports/${name}`)])(
-    'shows %s without barriers, requests elsewhere or words on the console',
+    'shows %s without barriers, requests elsewhere or messages on the console',
     async (path) => {
       const { page, strangers, logged } = watched;
       await page.goto(dashboard.url + path);
@@ -246,10 +246,10 @@ describe('the dashboard in a browser', () => {
   test('shows one drawing of each chart', async () => {
     const { page } = watched;
     await page.goto(`${dashboard.url}/reports/carriers`);
-    const shown = (): Promise<number> => page.locator('figure').first().locator('svg:visible').count();
-    expect(await shown()).toBe(1);
+    const drawings = (): Promise<number> => page.locator('figure').first().locator('svg:visible').count();
+    expect(await drawings()).toBe(1);
     await page.setViewportSize(NARROW);
-    expect(await shown()).toBe(1);
+    expect(await drawings()).toBe(1);
     const box = await page.locator('figure').first().locator('svg:visible').boundingBox();
     expect(box?.width ?? 0).toBeLessThanOrEqual(NARROW.width);
   });

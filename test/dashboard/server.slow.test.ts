@@ -137,12 +137,12 @@ describe('the overview', () => {
     ];
     const counted: Record<string, number> = {};
     const listed: Record<string, number> = {};
-    for (const [, href = '', text = ''] of tiles) {
-      counted[href] = Number(text.replace(',', ''));
+    for (const [, href = '', number = ''] of tiles) {
+      counted[href] = Number(number.replace(',', ''));
       const list = await (await get(href.replaceAll('&amp;', '&'))).text();
-      const said = /<p[^>]*>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
+      const text = /<p[^>]*>([\d,]+) invoices?\.<\/p>/.exec(list)?.[1];
       const rows = list.split('<tbody>')[1]?.split('</tbody>')[0]?.match(/<tr/g)?.length ?? 0;
-      listed[href] = said === undefined ? rows : Number(said.replace(',', ''));
+      listed[href] = text === undefined ? rows : Number(text.replace(',', ''));
     }
     expect(listed).toEqual(counted);
     expect(Object.keys(counted)).toEqual(expect.arrayContaining(['/invoices?state=loaded', '/reports/gaps']));
@@ -254,7 +254,7 @@ describe('reports', () => {
     ]);
     await withEndlessOrigins(slow.path);
     const hasty = await dashboardOver(slow.path, { admin: { pageTimeout: '4s' }, streamAfterMs: 60_000 });
-    const [page, figures] = await Promise.all(
+    const [page, data] = await Promise.all(
       ['/', '/?format=json'].map(async (path) => {
         const answer = await fetch(hasty.url + path);
         return { status: answer.status, text: await answer.text() };
@@ -264,7 +264,7 @@ describe('reports', () => {
     expect(page?.text).toMatch(/role="alert"><div>Spend: Report .* was stopped after 4 s\./);
     expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page?.text).not.toContain('No shipments are loaded yet.');
-    expect([figures?.status, figures?.text]).toEqual([503, expect.stringContaining('stopped after 4 s')]);
+    expect([data?.status, data?.text]).toEqual([503, expect.stringContaining('stopped after 4 s')]);
     await hasty.close();
     await slow.remove();
   });
@@ -284,7 +284,7 @@ async function withEndlessOrigins(path: string): Promise<void> {
 }
 
 describe('the published file', () => {
-  test('asks for attention for contradictions, not for late lines', async () => {
+  test('lists contradictions as action needed, not for late lines', async () => {
     const late: [string, string, string] = ['period', '2026-03-01 to 2026-03-08', '2026-02-01 to 2026-03-08'];
     const copy = await reportsFixture([
       anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
@@ -406,10 +406,10 @@ describe('quarantine', () => {
     sizeBytes: 9,
   };
 
-  test('is listed and shown, and an id is not used as a path', async () => {
-    const asked: string[] = [];
+  test('has a list and a page per item, and an id is not used as a path', async () => {
+    const read: string[] = [];
     const show = async (id: string): Promise<{ item: typeof thing; body: Uint8Array }> => {
-      asked.push(id);
+      read.push(id);
       return { item: thing, body: Buffer.from('{<oops>') };
     };
     const running = await dashboardOver(fixture.path, { quarantine: { list: async () => [thing], show } });
@@ -418,7 +418,7 @@ describe('quarantine', () => {
     expect(page).toContain('&lt;1,5&gt;');
     expect(page).toContain('{&lt;oops&gt;');
     expect((await fetch(`${running.url}/quarantine/..%2F..%2Fkeys`)).status).toBe(404);
-    expect(asked).toEqual(['q-1']);
+    expect(read).toEqual(['q-1']);
     await running.close();
   });
 });

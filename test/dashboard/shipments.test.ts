@@ -105,8 +105,8 @@ describe('the search field', () => {
     [lone.id.toUpperCase(), `/invoices/${lone.id}`],
     ['acme', '/shipments?tenant=tenant-Acme'],
     ['TWICE', '/shipments/TWICE'],
-  ])('leads from %s to %s', async (words, address) => {
-    const answer = await get(`/search?q=${encodeURIComponent(words)}`);
+  ])('redirects from %s to %s', async (text, address) => {
+    const answer = await get(`/search?q=${encodeURIComponent(text)}`);
     expect([answer.status, answer.headers.get('location')]).toEqual([302, address]);
   });
 

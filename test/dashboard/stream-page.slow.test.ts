@@ -44,7 +44,7 @@ describe('a page that is not there within a moment', () => {
     },
   );
 
-  test('sends its form before its figures', async () => {
+  test('sends its form before its rows', async () => {
     const { html } = await pageOf('/reports/tenants', 0);
     const places = ['<form class="filters"', READING, 'class="ready"', '<figure'].map((piece) =>
       html.indexOf(piece),

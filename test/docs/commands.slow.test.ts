@@ -1,4 +1,4 @@
-/** Commands in documents work: each is one that billsync has, and those of the tutorial are run as they stand. */
+/** Commands in documents work: each is one that billsync has, and the tutorial's commands are run unchanged. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -52,17 +52,17 @@ describe('the tutorial', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test('runs as written and gives the shown results', async () => {
+  test('runs as written and gives the documented results', async () => {
     const blocks = blocksIn(await readFile(join(root, TUTORIAL), 'utf8'));
     const [first, ...others] = blocks.map(({ line }) => line);
     expect(first).toBe('billsync up --sandbox');
     expect(others.length).toBeGreaterThan(6);
     const failed: string[] = [];
     for (const { line, placeholder } of blocks.slice(1)) {
-      const words = line
+      const args = line
         .replaceAll(/[A-Z]+_[A-Z]+/g, placeholder === null ? '' : await valueFor(placeholder))
         .split(' ');
-      const { exitCode, stderr } = await runCommand(words.slice(1), { env: env() });
+      const { exitCode, stderr } = await runCommand(args.slice(1), { env: env() });
       if (exitCode !== 0) failed.push(`${line}: ${exitCode}\n${stderr}`);
       if (line.startsWith('billsync sandbox seed')) await untilLoaded();
     }
@@ -76,7 +76,7 @@ describe('the tutorial', () => {
   }
 
   async function untilLoaded(): Promise<void> {
-    // At the file first, which costs nothing: the commands are asked when all is there.
+    // The published file is polled first; commands run once all is loaded.
     await eventually(
       () => publishedStates(dataDir),
       (states) => states.size > 20 && ![...states.values()].includes('finalized'),
@@ -126,9 +126,9 @@ function commandsIn(text: string): readonly string[] {
   return [...inText, ...inBlocks].map((command) => command.replace(/\s+/g, ' '));
 }
 
-function problemOf(program: Command, words: readonly string[]): string | null {
+function problemOf(program: Command, args: readonly string[]): string | null {
   let command = program;
-  let rest = [...words];
+  let rest = [...args];
   for (let child = childOf(command, rest[0]); child !== undefined; child = childOf(command, rest[0])) {
     command = child;
     rest = rest.slice(1);
@@ -139,12 +139,12 @@ function problemOf(program: Command, words: readonly string[]): string | null {
   if (command.commands.length > 0 && /^[a-z]+$/.test(next)) return `${command.name()} has no ${next}`;
   const known = [...command.options, ...program.options].map(({ long }) => long);
   const unknown = rest
-    .filter((word) => word.startsWith('--'))
-    .map((word) => word.replace(/[=\])].*$/, ''))
-    .filter((word) => !['--help', '--version'].includes(word) && !known.includes(word));
+    .filter((arg) => arg.startsWith('--'))
+    .map((arg) => arg.replace(/[=\])].*$/, ''))
+    .filter((arg) => !['--help', '--version'].includes(arg) && !known.includes(arg));
   return unknown.length === 0 ? null : `no option ${unknown.join(', ')}`;
 }
 
-function childOf(command: Command, word: string | undefined): Command | undefined {
-  return command.commands.find((child) => word !== undefined && word.split(/[|[]/)[0] === child.name());
+function childOf(command: Command, arg: string | undefined): Command | undefined {
+  return command.commands.find((child) => arg !== undefined && arg.split(/[|[]/)[0] === child.name());
 }

@@ -15,7 +15,7 @@ const DBT = {
  * The statements by which dbt makes a model (or finds what a test of `tests` objects to), as temporary tables. Only what the
  * example uses of Jinja is known: source, ref, var with a default, and hooks of a config.
  *
- * @throws Error something else stands in braces
+ * @throws Error braces contain something else
  */
 export async function dbtModelSql(
   project: string,

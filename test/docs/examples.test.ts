@@ -21,7 +21,7 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-async function ask(text: string): Promise<readonly Record<string, unknown>[]> {
+async function query(text: string): Promise<readonly Record<string, unknown>[]> {
   return (await connection.runAndReadAll(text)).getRowObjectsJson();
 }
 const key = (row: Record<string, unknown>, columns: readonly string[]) =>
@@ -46,22 +46,22 @@ describe('dbt', () => {
       'credits',
     ];
     const expected = rows.map((row) => key({ ...row, ship_month: `${String(row.month)}-01` }, columns));
-    const found = (await ask('select * from spend_by_month')).map((row) => key(row, columns));
+    const found = (await query('select * from spend_by_month')).map((row) => key(row, columns));
     expect(expected.length).toBeGreaterThan(20);
     expect(found.sort()).toEqual(expected.sort());
   });
 
   test('spend_as_known_on uses the attached file', async () => {
-    const found = await ask('select sum(shipments)::integer as shipments from spend_as_known_on');
+    const found = await query('select sum(shipments)::integer as shipments from spend_as_known_on');
     await connection.run('use billsync');
     const whole = `select count(*)::integer as shipments from shipments_as_known_on('2026-04-01T00:00:00Z') where invoice_level <> 'partner'`;
-    expect(found).toEqual(await ask(whole));
+    expect(found).toEqual(await query(whole));
     await connection.run('use memory');
   });
 
   test.each(['spend_adds_up', 'no_line_twice'])('%s finds nothing', async (name) => {
     for (const statement of await dbtModelSql(dbt, name, 'tests')) await connection.run(statement);
-    expect(await ask(`from ${name}`)).toEqual([]);
+    expect(await query(`from ${name}`)).toEqual([]);
   });
 });
 
@@ -87,12 +87,12 @@ describe('Evidence', () => {
     const columns = ['carrier', 'shipments', 'billing_cost'];
     const answers = new Map<string, readonly string[]>();
     for (const [, name = '', text = ''] of queries) {
-      const asked = text
+      const sql = text
         .replaceAll('billsync.', 'site.billsync.')
         .replaceAll(/\$\{inputs\.\w+\.value\}/g, 'USD');
       answers.set(
         name,
-        (await ask(asked)).map((row) => key(row, columns)),
+        (await query(sql)).map((row) => key(row, columns)),
       );
     }
     expect([...answers.keys()]).toEqual(['currencies', 'spend', 'carriers', 'invoices']);
@@ -109,13 +109,13 @@ describe('Metabase', () => {
   test('carriers equal the report', async () => {
     const columns = ['carrier', 'currency_code', 'shipments', 'billing_cost'];
     const { rows } = await fixture.run('carriers');
-    const found = (await ask(bare(await read('carriers.sql')))).map((row) => key(row, columns));
+    const found = (await query(bare(await read('carriers.sql')))).map((row) => key(row, columns));
     expect(found).toEqual(rows.map((row) => key(row, columns)));
   });
 
   test('months equal the report', async () => {
     const { rows } = await fixture.run('summary');
-    const found = (await ask(bare(await read('spend-by-month.sql')))).map((row) =>
+    const found = (await query(bare(await read('spend-by-month.sql')))).map((row) =>
       key({ ...row, month: String(row.ship_month).slice(0, 7) }, ['month', 'currency_code', 'billing_cost']),
     );
     expect(found.sort()).toEqual(
@@ -127,7 +127,7 @@ describe('Metabase', () => {
     const values: Readonly<Record<string, string>> = {
       ...{
         carrier: 'ups',
-        tenant: 'nobody',
+        tenant: 'no such tenant',
         tracking_number: 'none',
         from: '2026-03-01',
         to: '2026-03-31',
@@ -137,6 +137,6 @@ describe('Metabase', () => {
     const filled = text.replaceAll(/\{\{(\w+)\}\}/g, (_, variable: string) => `'${values[variable] ?? ''}'`);
     expect(filled).not.toContain("''");
     const isFiltered = filled !== text;
-    expect((await ask(filled)).length).toBe(isFiltered || name === 'invoices-to-look-at.sql' ? 0 : 1);
+    expect((await query(filled)).length).toBe(isFiltered || name === 'invoices-to-look-at.sql' ? 0 : 1);
   });
 });

@@ -1,4 +1,4 @@
-/** docs/reference says what the code does: it is made from it. */
+/** docs/reference is generated from the code. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

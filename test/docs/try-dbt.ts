@@ -15,7 +15,7 @@ const key = (row: Readonly<Record<string, unknown>>) =>
 const fixture = await reportsFixture(seededInvoices(5, 30), { publishedAt: '2026-07-01T00:00:00Z' });
 try {
   const target = join(fixture.folder, 'shipping-cost.duckdb');
-  const said = await runDbt(project, { published: fixture.path, target, folder: fixture.folder });
+  const stdout = await runDbt(project, { published: fixture.path, target, folder: fixture.folder });
   const connection = await (await DuckDBInstance.create(target, { access_mode: 'READ_ONLY' })).connect();
   const months = await connection.runAndReadAll(
     `select strftime(ship_month, '%Y-%m') as month, * from spend_by_month`,
@@ -23,7 +23,7 @@ try {
   const { rows } = await fixture.run('cost', {}, { by: 'month+tenant+carrier' });
   assert.deepEqual(months.getRowObjectsJson().map(key).sort(), rows.map(key).sort());
   console.log(
-    `${said.trim().split('\n').at(-1) ?? ''}\n${rows.length} months of tenants and carriers are the report's.`,
+    `${stdout.trim().split('\n').at(-1) ?? ''}\n${rows.length} months of tenants and carriers are the report's.`,
   );
   connection.closeSync();
 } finally {

@@ -16,8 +16,8 @@ test('reports each fault of an invoice with its remedy', async () => {
   const faults = INVOICE_FAULTS.filter(({ name }) => PLAYED.includes(name));
   expect(faults).toHaveLength(PLAYED.length);
   // Other tests run beside this one; a minute is for a machine of its own, where `npm run chaos -- watch` holds it to that.
-  const told = await Promise.all(
+  const reported = await Promise.all(
     faults.map((fault) => playFault(stage, fault, { withinMs: 100_000, isCured: false })),
   );
-  expect(told.filter((each) => !isReported(each)).map(({ fault }) => fault.name)).toEqual([]);
+  expect(reported.filter((each) => !isReported(each)).map(({ fault }) => fault.name)).toEqual([]);
 });

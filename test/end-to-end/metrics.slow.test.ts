@@ -27,8 +27,8 @@ async function scrape(): Promise<ReadonlyMap<string, number>> {
   const page = await (await fetch(`${product.address('up', 'dashboard')}metrics`)).text();
   const values = new Map<string, number>();
   for (const [, name = '', labels = '', value] of page.matchAll(/^billsync_(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
-    const told = labels.split(',').filter((label) => label !== '' && !label.startsWith('role='));
-    const key = told.length === 0 ? name : `${name}{${told.join(',')}}`;
+    const others = labels.split(',').filter((label) => label !== '' && !label.startsWith('role='));
+    const key = others.length === 0 ? name : `${name}{${others.join(',')}}`;
     values.set(key, (values.get(key) ?? 0) + Number(value));
   }
   return values;
@@ -74,7 +74,7 @@ test('counts received, downloaded, loaded, refused, published and voided invoice
     'invoices{state="loaded"}': 1,
     'invoices{state="voided"}': 1,
     'invoices{state="draft"}': 0,
-    // That of the event which nobody knows.
+    // The unknown event.
     'invoices{state="needs_attention"}': 1,
     shipments: 3,
     downloaded_bytes_total: bytes,

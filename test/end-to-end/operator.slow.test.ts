@@ -1,4 +1,4 @@
-/** An operator acts in a browser on the product as it runs: each thing there is to do, with what it says and what came of it. */
+/** An operator uses the pages of the running product: each action, its messages and its result. */
 
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -62,14 +62,14 @@ async function go(path: string): Promise<string> {
 
 const loaded = async (invoiceId: string): Promise<boolean> => {
   const path = join(product.dataDir, 'reports.duckdb');
-  const rows = await queryCopy(path, (ask) => ask('select invoice_id::varchar as id from shipments')).catch(
-    () => [],
-  );
+  const rows = await queryCopy(path, (query) =>
+    query('select invoice_id::varchar as id from shipments'),
+  ).catch(() => []);
   return rows.some(({ id }) => id === invoiceId);
 };
 
 test('records every action of an operator: fetch, publish, import, pause, retry, requeue, discard', async () => {
-  // Nobody registered us: the service tells nothing of them.
+  // The endpoint is not registered, so the service announces none of them.
   const [missed, exported] = [
     await service.createInvoice({ rows: 3 }),
     await service.createInvoice({ rows: 2 }),

@@ -98,7 +98,7 @@ describe('separate roles', () => {
     await running.get('temporal')?.end('SIGTERM');
     for (const name of readdirSync(dataDir).filter((file) => file.startsWith('temporal')))
       rmSync(join(dataDir, name), { recursive: true });
-    // Nobody hears of it, so only a workflow that waits for it will ask.
+    // It is not announced, so only a workflow that waits for it requests it.
     await service.finalize(invoiceId);
     await start('temporal');
     await start('webhook');

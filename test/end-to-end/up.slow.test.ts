@@ -1,6 +1,6 @@
 /**
  * The whole of billsync as real processes against a service that shares no line with it: another maker's prefix, a
- * private CA, tokens of three seconds. It is killed and told to stop, and every figure stays right.
+ * private CA, tokens of three seconds. It is killed and stopped, and every total stays right.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -88,9 +88,9 @@ function processOf(role: 'webhook' | 'worker'): number {
   return pid;
 }
 
-async function askReady(): Promise<{ isReady: boolean; components: Record<string, unknown> }> {
+async function readReady(): Promise<{ isReady: boolean; components: Record<string, unknown> }> {
   const answer = await fetch(new URL('/readyz', up.addresses.dashboard));
-  return (await answer.json()) as Awaited<ReturnType<typeof askReady>>;
+  return (await answer.json()) as Awaited<ReturnType<typeof readReady>>;
 }
 
 /** A kill -9 of `up` leaves its Temporal server to the next start; the last one is ours to end. */
@@ -111,7 +111,7 @@ interface Invoice {
 
 const json = <T>(...args: string[]): Promise<T> => runJson<T>(args, beside);
 
-/** Waits for the published file, without a process for each look; the commands are asked once it is there. */
+/** Waits for the published file without starting a process for each check; the commands run once it exists. */
 async function untilSettled(count: number): Promise<void> {
   await eventually(
     () => publishedStates(dataDir),
@@ -209,7 +209,7 @@ describe('billsync up', () => {
       () => publishedStates(dataDir),
       (states) => states.get(invoiceId) === 'loaded',
     );
-    const ready = await eventually(askReady, ({ isReady }) => isReady);
+    const ready = await eventually(readReady, ({ isReady }) => isReady);
     expect(Object.keys(ready.components)).toEqual(expect.arrayContaining(['endpoint', 'inbox', 'warehouse']));
     const metrics = await (await fetch(new URL('/metrics', up.addresses.dashboard))).text();
     expect(metrics).toMatch(/^billsync_deliveries_total\{.*role="webhook".*\} [1-9]/m);
@@ -218,7 +218,7 @@ describe('billsync up', () => {
     const alerts = () => readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
     for (const key of ['process/worker', 'process/webhook'])
       expect(alerts()).toMatch(new RegExp(`"raised","key":"${key}"`));
-    // The dashboard was away with its worker: it is still shown there.
+    // The dashboard stopped with its worker and shows it again.
     const page = await (await fetch(new URL('/alerts', up.addresses.dashboard))).text();
     expect(page).toContain('/runbook#process');
     for (const key of ['process/worker', 'process/webhook'])
@@ -253,7 +253,7 @@ describe('billsync up', () => {
     const begun = Date.now();
     const before = up.stderr().length;
     expect(await stop('SIGINT')).toBe(0);
-    // Its processes ended by themselves, and nobody was told that something is wrong.
+    // Its processes ended in order, without an alert.
     expect(up.stderr().slice(before)).not.toMatch(/is restarted|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
     expect(isRunning(pid)).toBe(false);
@@ -296,7 +296,7 @@ describe('billsync up', () => {
   });
 });
 
-/** A server that was adopted belongs to nobody who would fetch its exit code: ended, it may stay as a zombie. */
+/** An adopted server has no parent that fetches its exit code, so after its end it may stay as a zombie. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -8,8 +8,8 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { createBillingService } from '../../billing/client.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
-import { clockWatch, refuseWrongClock } from '../../lib/health/clocks.ts';
-import { createHealth, stateCheck } from '../../lib/health/health.ts';
+import { clockCheck, refuseWrongClock } from '../../lib/health/clocks.ts';
+import { createHealth, reportedCheck } from '../../lib/health/health.ts';
 import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
@@ -54,7 +54,7 @@ test('raises an alert for a clock difference, and refuses a start beyond five mi
     resolve: (key: string) => void open.delete(key),
     close: async () => {},
   };
-  const check = stateCheck(clockWatch(clocks), { health, alerts });
+  const check = reportedCheck(clockCheck(clocks), { health, alerts });
   const alerted = async (): Promise<string | undefined> => {
     await check.run(new AbortController().signal);
     return open.get('clock');

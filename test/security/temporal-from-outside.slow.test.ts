@@ -83,7 +83,7 @@ test('restores a removed schedule and a terminated invoice, with a report', asyn
     const { checks, connect } = scheduleChecks({ settings: rig.settings, health });
     connect(client);
     const [schedule, terminated] = checks;
-    const schedules = () => schedule?.look();
+    const schedules = () => schedule?.readState();
 
     await client.schedule.getHandle(scheduleId(environment)).delete();
     expect(await schedules()).toMatchObject({ isHealthy: false, detail: expect.stringContaining('removed') });
@@ -98,8 +98,8 @@ test('restores a removed schedule and a terminated invoice, with a report', asyn
     const handle = client.workflow.getHandle(workflowId);
     await eventually(async () => (await handle.describe()).status.name === 'RUNNING');
     await handle.terminate('by a web page');
-    await eventually(async () => (await terminated?.look())?.isHealthy === false);
-    expect((await terminated?.look())?.detail).toContain(workflowId);
+    await eventually(async () => (await terminated?.readState())?.isHealthy === false);
+    expect((await terminated?.readState())?.detail).toContain(workflowId);
     await eventually(async () => (await handle.describe()).status.name === 'RUNNING');
   });
 });

@@ -22,7 +22,7 @@ let saved = '';
 
 const heads = async (page: Page): Promise<string> =>
   (await page.locator('[aria-label="Rows of the report"] thead').innerText()) ?? '';
-const follow = async (page: Page, link: string): Promise<void> => {
+const follow = async (page: Page, link: string | RegExp): Promise<void> => {
   await page.getByRole('link', { name: link, exact: true }).first().click();
   await page.waitForLoadState();
 };
@@ -68,7 +68,7 @@ export const MONTH_END: readonly Step[] = [
     name: 'month-end-4-money-at-risk',
     isPicture: true,
     clicks: 1,
-    click: (page) => follow(page, 'Money at risk'),
+    click: (page) => follow(page, /^Money at risk/),
     sees: async (page) => /can still be claimed/.test(await page.locator('.answer').innerText()),
   },
   {

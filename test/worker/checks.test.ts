@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, expect, test } from 'vitest';
-import { type Check, createHealth, type StateWatch, stateCheck } from '../../lib/health/health.ts';
+import { type Check, createHealth, reportedCheck, type StateCheck } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { requireDiskSpace } from '../../warehouse/data-folder.ts';
@@ -23,11 +23,11 @@ const warehouse = { kind: 'duckdb', path: join(folder, 'warehouse.duckdb') } as 
 
 /** Runs each check once. */
 async function run(
-  checks: readonly (Check | StateWatch)[],
-  sinks: Parameters<typeof stateCheck>[1],
+  checks: readonly (Check | StateCheck)[],
+  sinks: Parameters<typeof reportedCheck>[1],
 ): Promise<void> {
   const { signal } = new AbortController();
-  for (const check of checks) await ('look' in check ? stateCheck(check, sinks) : check).run(signal);
+  for (const check of checks) await ('readState' in check ? reportedCheck(check, sinks) : check).run(signal);
 }
 
 async function reportOf(over: Partial<PartsOptions> = {}) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { heartbeatEvery } from '../../activities/heartbeat.ts';
-import { createHealth, stateCheck } from '../../lib/health/health.ts';
+import { createHealth, reportedCheck } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import { Database } from '../../warehouse/duckdb/database.ts';
 import { machineChecks } from '../../worker/checks.ts';
@@ -27,8 +27,8 @@ test('ends heartbeats and the process after a hung statement, named by readiness
   const { alerts, open } = memoryAlerts();
   const options = { health, alerts, endProcess, dataDir: tmpdir(), metrics: createMetrics('worker') };
   const watch = machineChecks(options).find(({ component }) => component === 'duckdb');
-  if (watch === undefined || !('look' in watch)) throw new Error('There is no check of DuckDB.');
-  const check = stateCheck(watch, { health, alerts });
+  if (watch === undefined || !('readState' in watch)) throw new Error('There is no check of DuckDB.');
+  const check = reportedCheck(watch, { health, alerts });
   const [heartbeat, statement] = [
     vi.fn(),
     'select sum(a.range * b.range) as n from range(30000) as a, range(30000) as b',

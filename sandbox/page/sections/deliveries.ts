@@ -30,13 +30,13 @@ function list({ account, query }: PageRequest): Page {
     .filter((one) => filter.eventType === '' || one.eventType === filter.eventType)
     .filter((one) => filter.webhook === '' || one.registrationId === filter.webhook);
   const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
-  const shown = [...found].reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  const onPage = [...found].reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
   return {
     view: 'deliveries',
     title: 'Deliveries',
     section: 'deliveries',
     data: {
-      deliveries: shown.map((one) => ({ ...one, invoiceNumber: numberOf(account, one) })),
+      deliveries: onPage.map((one) => ({ ...one, invoiceNumber: numberOf(account, one) })),
       states: STATES,
       eventTypes: EVENT_TYPES,
       webhooks: account.registrations.list(),

@@ -23,10 +23,10 @@ export const faultSection: readonly Route[] = [
   }),
 ];
 
-/** The catalogue in the order in which people look for things: by where a fault strikes first. */
+/** The catalogue by the place of a fault. */
 const GROUPS: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
   { title: 'Webhook deliveries', places: ['delivery'] },
-  { title: 'Events and their figures', places: ['event'] },
+  { title: 'Events and their values', places: ['event'] },
   { title: 'Exports and files', places: ['export', 'storage', 'export-csv'] },
   { title: 'API answers', places: PLACES },
 ];

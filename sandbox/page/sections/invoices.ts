@@ -8,8 +8,8 @@ import type { Page } from '../render.ts';
 import { action, type PageRequest, page, type Route } from '../section.ts';
 
 const PAGE_SIZE = 50;
-const SHOWN_ROWS = 20;
-const SHOWN_DELIVERIES = 50;
+const MAX_ROWS = 20;
+const MAX_DELIVERIES = 50;
 
 export const invoiceSection: readonly Route[] = [
   page('/invoices', list),
@@ -50,7 +50,7 @@ function list({ account, query, typed }: PageRequest): Page {
   const filter = { status: query.text('status'), tenant: query.text('tenant'), search: query.text('search') };
   const found = billing.invoices().filter((invoice) => matches(invoice, filter));
   const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
-  const shown = found.reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  const onPage = found.reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
   return {
     view: 'invoices',
     title: 'Invoices',
@@ -60,7 +60,7 @@ function list({ account, query, typed }: PageRequest): Page {
       tenants: billing.tenants(),
       filter,
       typed,
-      invoices: shown.map((invoice) => ({ ...invoice, tenant: tenantName(account, invoice) })),
+      invoices: onPage.map((invoice) => ({ ...invoice, tenant: tenantName(account, invoice) })),
       total: found.length,
       page,
       pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)),
@@ -85,10 +85,10 @@ function detail({ account, params }: PageRequest): Page {
       tenantName: tenantName(account, invoice),
       steps: stepsOf(invoice),
       rows: firstRows(billing.rows(invoice)),
-      shownRows: SHOWN_ROWS,
+      maxRows: MAX_ROWS,
       sources: invoice.sources.map((id) => billing.invoice(id)),
       events: events.reverse(),
-      deliveries: log.slice(-SHOWN_DELIVERIES).reverse(),
+      deliveries: log.slice(-MAX_DELIVERIES).reverse(),
     },
   };
 }
@@ -118,8 +118,8 @@ function matches(
   if (status !== '' && invoice.status !== status) return false;
   if (tenant === 'partner' && invoice.tenantId !== null) return false;
   if (tenant !== '' && tenant !== 'partner' && invoice.tenantId !== tenant) return false;
-  const words = [invoice.invoiceNumber, invoice.invoiceId, invoice.partnerInvoiceId ?? ''];
-  return words.some((word) => word.toLowerCase().includes(search.toLowerCase()));
+  const texts = [invoice.invoiceNumber, invoice.invoiceId, invoice.partnerInvoiceId ?? ''];
+  return texts.some((text) => text.toLowerCase().includes(search.toLowerCase()));
 }
 
 function tenantName({ billing, partner }: PageRequest['account'], invoice: Invoice): string {
@@ -140,7 +140,7 @@ function stepsOf({ status, history }: Invoice) {
 function firstRows(rows: Iterable<BilledShipment>): BilledShipment['shipment'][] {
   const first: BilledShipment['shipment'][] = [];
   for (const { shipment } of rows) {
-    if (first.length === SHOWN_ROWS) break;
+    if (first.length === MAX_ROWS) break;
     first.push(shipment);
   }
   return first;

@@ -1,4 +1,4 @@
-/** The first page: how the account stands, what just happened, and what a client needs to connect. */
+/** The first page: counts, the recent activity, and the connection data for a client. */
 
 import { INTERNAL_STATUSES } from '../../model.ts';
 import { seedInvoices } from '../../sandbox-account.ts';

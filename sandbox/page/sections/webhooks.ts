@@ -6,7 +6,7 @@ import type { Form } from '../form.ts';
 import type { Page } from '../render.ts';
 import { action, type PageRequest, page, type Route } from '../section.ts';
 
-const SHOWN_DELIVERIES = 20;
+const MAX_DELIVERIES = 20;
 
 export const webhookSection: readonly Route[] = [
   page('/webhooks', list),
@@ -81,7 +81,7 @@ function detail({ account, params, typed, form }: PageRequest): Page {
       hasTenants: partner.kind === '3pl',
       typed: isRefused ? { ...stored, ...typed, ...chosenIn(form) } : stored,
       deliveries: log
-        .slice(-SHOWN_DELIVERIES)
+        .slice(-MAX_DELIVERIES)
         .reverse()
         .map((one) => ({
           ...one,

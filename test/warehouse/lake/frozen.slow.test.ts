@@ -9,14 +9,14 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Archive } from '../../../archive/archive.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
-import { createHealth, stateCheck } from '../../../lib/health/health.ts';
+import { createHealth, reportedCheck } from '../../../lib/health/health.ts';
 import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
 import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
-import { lakeWatch } from '../../../worker/checks.ts';
+import { lakeCheck } from '../../../worker/checks.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir } from '../support.ts';
 import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
 
@@ -80,7 +80,7 @@ test('raises an alert that names the holder of a lock', async () => {
     resolve: (key: string) => void open.delete(key),
     close: async () => {},
   };
-  const check = stateCheck(lakeWatch({ blockedBy: () => waiting.blockedBy() }), { health, alerts });
+  const check = reportedCheck(lakeCheck({ blockedBy: () => waiting.blockedBy() }), { health, alerts });
   const run = () => check.run(new AbortController().signal);
   const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = holder.onInvoices([INVOICE], () => {

@@ -1,8 +1,8 @@
-/** Watches certificates and tokens: reports one that expires within two weeks or cannot be used. */
+/** Checks of certificates and tokens: reports one that expires within two weeks or cannot be used. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { CheckedState, StateWatch } from './health.ts';
+import type { CheckedState, StateCheck } from './health.ts';
 
 const DAY_MS = 86_400_000;
 /** Two weeks are enough to get a new one. */
@@ -18,14 +18,14 @@ interface NamedFile {
 /**
  * The files are read each time: they may be renewed without a restart.
  *
- * @param key missing: it is not looked at whether it is the certificate's
+ * @param key missing: the certificate is not compared with a key
  */
-export function certificateWatch(
+export function certificateCheck(
   component: string,
   { setting, path }: NamedFile,
   { key, now = Date.now }: { readonly key?: NamedFile | undefined; readonly now?: () => number } = {},
-): StateWatch {
-  return watchOf(component, setting, now, async () => {
+): StateCheck {
+  return checkOf(component, setting, now, async () => {
     const certificate = new X509Certificate(await readFile(path));
     // The former pair stays in use until it expires, but its dates are in no file.
     if (key !== undefined && !certificate.checkPrivateKey(createPrivateKey(await readFile(key.path))))
@@ -37,24 +37,24 @@ export function certificateWatch(
 }
 
 /** @returns null for a credential without an expiry: only a JSON Web Token has one (RFC 7519) */
-export function tokenWatch(
+export function tokenExpiryCheck(
   component: string,
   setting: string,
   token: string,
   now = Date.now,
-): StateWatch | null {
+): StateCheck | null {
   const endsAt = endOfToken(token);
-  return endsAt === null ? null : watchOf(component, setting, now, async () => endsAt);
+  return endsAt === null ? null : checkOf(component, setting, now, async () => endsAt);
 }
 
-function watchOf(
+function checkOf(
   component: string,
   setting: string,
   now: () => number,
   /** The expiry, or why it cannot be used now. */
   endOf: () => Promise<Date | string>,
-): StateWatch {
-  const look = async (): Promise<CheckedState> => {
+): StateCheck {
+  const readState = async (): Promise<CheckedState> => {
     const endsAt = await endOf();
     if (typeof endsAt === 'string') return { isHealthy: false, detail: endsAt };
     const leftMs = endsAt.getTime() - now();
@@ -62,7 +62,13 @@ function watchOf(
     return { isHealthy: leftMs >= SOON_MS, detail: `${prefix} ${minuteOf(endsAt)} (${setting}).` };
   };
   const title = `The ${component} cannot be used, or expires soon`;
-  return { component, look, alert: { key: `expiry/${setting}`, title }, isOutside: true, everyMs: EVERY_MS };
+  return {
+    component,
+    readState,
+    alert: { key: `expiry/${setting}`, title },
+    isOutside: true,
+    everyMs: EVERY_MS,
+  };
 }
 
 function minuteOf(instant: Date): string {
