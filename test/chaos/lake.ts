@@ -31,7 +31,7 @@ export interface DrillOptions {
 
 export interface DrillResult extends TrafficCounts {
   readonly faults: readonly string[];
-  /** In words; empty when every promise was kept. */
+  /** Empty when every promise was kept. */
   readonly broken: readonly string[];
   /** How often the reader received a report, and how often an error. */
   readonly reads: number;

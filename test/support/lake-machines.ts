@@ -38,7 +38,7 @@ export interface LakeMachines {
   readonly all: readonly Machine[];
   /** A machine that is not started. */
   spare(name: string, role: Role, clockMs?: number): Promise<Machine>;
-  /** Asks PostgreSQL as its superuser, over a connection of its own. */
+  /** Queries PostgreSQL as its superuser, over a connection of its own. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   client(): Promise<pg.Client>;
   /** @param keep leaves the data folders */

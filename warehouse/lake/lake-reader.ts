@@ -78,7 +78,8 @@ function howToAttach(place: LakePlace): readonly string[] {
   return [...loads, ...attach];
 }
 
-async function flush(path: string): Promise<void> {
+/** @param path of a file or a folder */
+export async function flush(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
     await handle.sync();

@@ -1,7 +1,5 @@
 /** A warehouse in a lake, for many writing processes at once: rows in Parquet files, ledgers in PostgreSQL. */
 
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import { isDamagedFile } from '../../lib/files/published-file.ts';
@@ -19,7 +17,7 @@ import type { FileLoad, LoadTransactions, NewLoad } from '../load/file-load.ts';
 import { BatchingLoader } from '../load/load-files.ts';
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
-import { touchPointerFile } from './lake-reader.ts';
+import { flush, touchPointerFile } from './lake-reader.ts';
 import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
 
 export interface IngestLakeOptions {
@@ -120,15 +118,6 @@ async function flushFiles(session: Session, span: Params): Promise<void> {
   const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
   const folders = new Set(paths.flatMap((path) => [dirname(path), dirname(dirname(path))]));
   for (const path of [...paths, ...folders]) await flush(path);
-}
-
-async function flush(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Removes rows of loads whose writer ended before a ledger counted them. @returns their load ids; loads in progress stay */

@@ -100,6 +100,8 @@ const SINGLE_INVOICES = 50;
  */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
+/** Soon, so that another process that starts finds a free slot of PostgreSQL. */
+const UNUSED_MS = 2_000;
 /** A connection in use sends a query four times within this time; PostgreSQL ends that of a frozen process, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
 /** `lock_timeout` of a transaction: longer than any commit. */
@@ -170,7 +172,7 @@ export class Ledger implements Ledgers {
     this.#pool = new pg.Pool({
       ...address.pool,
       max: CONNECTIONS,
-      connectionTimeoutMillis: CONNECT_MS,
+      ...{ connectionTimeoutMillis: CONNECT_MS, idleTimeoutMillis: UNUSED_MS },
       ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
       application_name: this.#name,
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,

@@ -17,9 +17,10 @@ import {
 import { applicationName, unreachable } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 15_000;
 const QUERY_MS = 60_000;
-const IDLE_MS = 5_000;
+/** Alerts use it every few seconds, and a slot of PostgreSQL is not kept in between. */
+const IDLE_MS = 500;
 /** SQLSTATE of a table or schema that does not exist. */
 const MISSING = ['42P01', '3F000'];
 /** SQLSTATE of lost connections, shutdowns, and full connection slots. */
@@ -32,7 +33,7 @@ interface FileRow {
 
 const stores = new Map<string, UserStore>();
 
-/** The same store for each call, since it keeps a connection for a while. */
+/** The same store for each call: all calls share one connection. */
 export function openUserFiles({ catalog }: LakeSettings, environment: EnvironmentName): UserStore {
   const key = JSON.stringify([catalog, environment]);
   const store = stores.get(key) ?? storeIn(readCatalogAddress(catalog), environment);
@@ -46,7 +47,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true },
     ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS },
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-    application_name: applicationName('user files'),
+    application_name: applicationName('files'),
   });
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);

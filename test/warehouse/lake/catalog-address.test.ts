@@ -1,4 +1,4 @@
-/** Where the catalogue is, told to two libraries; and that no message ever tells the password. */
+/** The address of the catalogue for two libraries; no message contains the password. */
 
 import { describe, expect, test } from 'vitest';
 import { extensionsFor, loadExtensions } from '../../../warehouse/lake/attach-lake.ts';
@@ -49,19 +49,19 @@ describe('readCatalogAddress', () => {
 
 test('a catalogue that does not answer is named without its password', async () => {
   const address = readCatalogAddress('postgres:host=127.0.0.1 port=1 dbname=lake user=w password=geheim');
-  const asking = currentGeneration(address, 'test');
-  await expect(asking).rejects.toMatchObject({
+  const reading = currentGeneration(address, 'test');
+  await expect(reading).rejects.toMatchObject({
     code: 'catalog-unreachable',
     message: expect.stringContaining('host=127.0.0.1 port=1'),
   });
-  await expect(asking).rejects.not.toMatchObject({ message: expect.stringContaining('geheim') });
+  await expect(reading).rejects.not.toMatchObject({ message: expect.stringContaining('geheim') });
 });
 
 describe('loadExtensions', () => {
-  test('asks DuckDB first, and for a bucket one more', async () => {
-    const asked: string[] = [];
-    await loadExtensions(async (statement) => asked.push(statement), extensionsFor('s3://bucket/lake'));
-    expect(asked).toEqual(['load ducklake', 'load postgres_scanner', 'load httpfs']);
+  test('loads what DuckDB has, and one extension more for a bucket', async () => {
+    const statements: string[] = [];
+    await loadExtensions(async (statement) => statements.push(statement), extensionsFor('s3://bucket/lake'));
+    expect(statements).toEqual(['load ducklake', 'load postgres_scanner', 'load httpfs']);
   });
 
   test('reports the attempts and the remedy for a missing extension', async () => {

@@ -129,10 +129,10 @@ test('refuses a data path other than the one of the files', async () => {
 });
 
 test('sets aside a record that PostgreSQL refuses, and repairs unusable text', async () => {
-  const told: SetAside[] = [];
+  const reported: SetAside[] = [];
   const other = await openWarehouse({
     ...{ settings, archive: t.archive, log: silent },
-    onSetAside: (records) => told.push(...records),
+    onSetAside: (records) => reported.push(...records),
   });
   const events = ['a1', 'b2', 'c3', 'd4'].map((eventId, i) => {
     const event = anEvent({ eventId });
@@ -156,7 +156,7 @@ test('sets aside a record that PostgreSQL refuses, and repairs unusable text', a
   expect(
     (await other.invoices()).filter(({ invoiceId }) => invoiceId.endsWith('-333333333333')),
   ).toHaveLength(2);
-  expect(told.map(({ place }) => place).sort()).toEqual([
+  expect(reported.map(({ place }) => place).sort()).toEqual([
     'event c3, received 0000-01-01T00:00:00Z',
     'events/b2/b2.json',
   ]);

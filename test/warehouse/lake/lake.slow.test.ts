@@ -40,7 +40,7 @@ import {
   startLakeServer,
 } from './support.ts';
 
-/** Fewer than usual: later tests ask for all rows that lie there. */
+/** Fewer than usual, because later tests read all rows. */
 const PER_CUT = 2_000;
 
 let server: LakeServer;

@@ -1,4 +1,4 @@
-/** A story with a bit of everything for a warehouse to tell again, and all the questions that are asked of it. */
+/** Records and loads of every kind for a warehouse, and the queries whose results are compared. */
 
 import { runReport } from '../../../reports/report-session.ts';
 import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';

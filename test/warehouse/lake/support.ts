@@ -16,14 +16,14 @@ import { settingsFor } from '../support.ts';
 export interface LakeServer {
   /** Settings of a new, empty lake. */
   aLake(dataDir: string, dataPath?: string): Promise<LakeTestSettings>;
-  /** Asks PostgreSQL itself, past everything of ours. */
+  /** Queries PostgreSQL directly. */
   query(settings: LakeTestSettings, text: string, user?: string): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
 
 export type LakeTestSettings = OpenWarehouseOptions['settings'] & { readonly warehouse: LakeSettings };
 
-/** The server takes any; no message may tell it. */
+/** The server accepts any password; no message may contain it. */
 export const PASSWORD = 'unheard-of';
 
 export async function startLakeServer(): Promise<LakeServer> {
