@@ -147,8 +147,8 @@ export function contextOf(
   };
 }
 
-/** Over a lake, the files that people make are in PostgreSQL. */
-function useSharedFiles({ dataDir, warehouse, environment }: Settings): void {
+/** Over a lake, the files that people make are in PostgreSQL. Called in each process, before they are used. */
+export function useSharedFiles({ dataDir, warehouse, environment }: Settings): void {
   const open = async (lake: Extract<Settings['warehouse'], { kind: 'ducklake' }>): Promise<UserStore> => {
     const { openUserFiles } = await import('../warehouse/lake/user-files.ts');
     return openUserFiles(lake, environment);

@@ -16,7 +16,7 @@ import { serviceManager } from '../../lib/service-manager.ts';
 import { startTracing } from '../../lib/temporal/tracing.ts';
 import { EXIT, printError } from '../errors.ts';
 import { takeOverSignals } from '../terminal/interaction.ts';
-import { checkEnvironment, contextOf } from '../verb.ts';
+import { checkEnvironment, contextOf, useSharedFiles } from '../verb.ts';
 import { writeRunFile } from './run-file.ts';
 
 export interface RoleContext {
@@ -113,6 +113,8 @@ export function createRoleContext(
   base: Pick<RoleContext, 'settings' | 'role' | 'log' | 'fatal' | 'stopping'>,
 ): RoleContext {
   const { settings, role, log } = base;
+  // A process of `up` receives its settings from it.
+  useSharedFiles(settings);
   const metrics = createMetrics(role);
   metrics.gauge('build_info').set({ version: version() }, 1);
   const store = { dataDir: settings.dataDir, role };

@@ -17,7 +17,7 @@ import {
 import { applicationName, unreachable } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 15_000;
 const QUERY_MS = 60_000;
 /** Alerts use it every few seconds, and a slot of PostgreSQL is not kept in between. */
 const IDLE_MS = 500;
@@ -47,7 +47,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true },
     ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS },
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-    application_name: applicationName('user files'),
+    application_name: applicationName('files'),
   });
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);

@@ -1,5 +1,3 @@
-/** Cost rules over a published file: what they find, that each finding is told once, and what is said of a bad rule. */
-
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -180,7 +178,7 @@ test('reports findings that cannot be recorded, with the file', async () => {
   await watch.close();
 });
 
-describe('rules that cannot be meant', () => {
+describe('invalid rules', () => {
   test.each([
     ['rules:\n  - name: a\n    report: tenant', 'line 2: rule a: There is no report "tenant"'],
     ['rules:\n  - name: A b\n    report: tenants', 'line 2: name: small letters'],
@@ -198,10 +196,10 @@ describe('rules that cannot be meant', () => {
     ['rules: [', 'this is no YAML'],
     ['- 1', 'rules'],
     ['', 'rules'],
-  ])('%j are named with their line', async (rules, words) => {
+  ])('%j are named with their line', async (rules, message) => {
     await write(rules);
     await checkCosts(options());
-    expect(raised).toMatchObject([{ key: 'cost-rules', detail: expect.stringContaining(words) }]);
+    expect(raised).toMatchObject([{ key: 'cost-rules', detail: expect.stringContaining(message) }]);
   });
 
   test('of a column that is not there are an alert, and the other rules are applied', async () => {

@@ -1,5 +1,5 @@
 /**
- * Opens and changes claims as fast as it can until it is killed, and says on stdout what has been confirmed, a line each: ids
+ * Opens and changes claims as fast as it can until it is killed, and prints what is confirmed, a line each: ids
  * and the version all of them have from then on. Arguments: the folder, and where its line numbers begin.
  */
 

@@ -1,5 +1,3 @@
-/** `billsync disputes`: from the finding to the file that is sent, and what is said of what cannot be meant. */
-
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -42,9 +40,9 @@ describe('billsync disputes', () => {
     const sent = await disputes('state', 'sent', 'D-1', 'd-3', '--note', 'by mail');
     expect(sent).toMatchObject({ exitCode: 0, stderr: 'D-1 is sent, version 2; D-3 is sent, version 2.\n' });
     expect((await disputes('note', 'D-1', '--note', 'case 4711')).exitCode).toBe(0);
-    const shown = await disputes('show', 'D-1');
-    expect(shown.stdout).toMatch(/^D-1 is sent, version 3: A by ups\n/);
-    expect(shown.stdout).toMatch(
+    const claim = await disputes('show', 'D-1');
+    expect(claim.stdout).toMatch(/^D-1 is sent, version 3: A by ups\n/);
+    expect(claim.stdout).toMatch(
       / {2}1 {2}.* open: ours\n {2}2 {2}.* sent: by mail\n {2}3 {2}.* note: case 4711/,
     );
     expect(await json('show', 'D-1')).toMatchObject({
@@ -120,11 +118,11 @@ describe('billsync disputes', () => {
     [['open', 'duplicates'], 2, 'name tracking numbers with --tracking, or add --all'],
     [['find', 'duplicates', '--carrier', 'upps'], 2, 'upps'],
     [['find', 'duplicates', '--param', 'nosuch=1'], 2, 'no parameter "nosuch"'],
-  ])('%j ends with %i: %s', async (args, exitCode, words) => {
-    expect(await disputes(...args)).toMatchObject({ exitCode, stderr: expect.stringContaining(words) });
+  ])('%j ends with %i: %s', async (args, exitCode, message) => {
+    expect(await disputes(...args)).toMatchObject({ exitCode, stderr: expect.stringContaining(message) });
   });
 
-  test('ends with 1 when a claim is overdue, and names the line of a window that cannot be meant', async () => {
+  test('ends with 1 when a claim is overdue, and names the line of an invalid window', async () => {
     const windows = join(fixture.folder, 'user', 'claim-windows.yaml');
     await writeFile(windows, 'windows: [{ carrier: fedex, days: 1 }]');
     expect(await disputes('list')).toMatchObject({

@@ -60,7 +60,7 @@ const shipmentAt = (key: string) => {
 const numberOf = (key: string): string => shipmentAt(key)?.tracking ?? '';
 const numbersOf = (planted: Readonly<Record<string, string>>): ReadonlySet<string> =>
   new Set(Object.keys(planted).map(numberOf));
-/** Claimed by what tells the report's rows apart. */
+/** Claimed by the key of the report's rows. */
 const byRow = (
   lines: Awaited<ReturnType<typeof found>>,
   keyOf: (line: (typeof lines)[number]) => readonly (string | number | null)[],
@@ -226,7 +226,7 @@ describe('claimable lines of months with planted findings', () => {
 });
 
 const charge = (tracking: string, cost: string, more: object = {}) => aShipment({ tracking, cost, ...more });
-/** A and B are charged twice on one invoice; C far too much, by nobody's report. */
+/** A and B are charged twice on one invoice; C far too much, which no report finds. */
 const billed = anInvoice([
   ...[charge('A', '12.5'), charge('A', '12.5'), charge('B', '7.0001'), charge('B', '7.0001')],
   charge('C', '90'),
@@ -269,8 +269,11 @@ describe('claims', () => {
   test('are not opened a second time for one line, nor when two open at once', async () => {
     const [anna, ben] = [disputesOf(before), disputesOf(before)];
     const seen = await claimable(anna, 'duplicates');
-    const said = { note: '', by: 'anna' };
-    const both = await Promise.allSettled([anna.open(seen, said), ben.open(seen, { ...said, by: 'ben' })]);
+    const decision = { note: '', by: 'anna' };
+    const both = await Promise.allSettled([
+      anna.open(seen, decision),
+      ben.open(seen, { ...decision, by: 'ben' }),
+    ]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: expect.objectContaining({
@@ -283,7 +286,7 @@ describe('claims', () => {
       'it is claimed already, as D-1',
       'it is claimed already, as D-2',
     ]);
-    await expect(anna.open(again, said)).rejects.toThrow('nothing to be claimed');
+    await expect(anna.open(again, decision)).rejects.toThrow('nothing to be claimed');
   });
 
   test('of different lines get different numbers when two open at once', async () => {

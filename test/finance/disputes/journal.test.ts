@@ -213,7 +213,7 @@ describe('claim windows', () => {
     ['warn_days: -1\nwindows: []', 'line 1: warn_days: a number of days, 0 to 9999'],
     ['windows: [', 'this is no YAML'],
     ['', 'line 1: windows'],
-  ])('%j is refused with its line', async (text, words) => {
-    await expect(windows(text)).rejects.toThrow(words);
+  ])('%j is refused with its line', async (text, message) => {
+    await expect(windows(text)).rejects.toThrow(message);
   });
 });

@@ -1,5 +1,3 @@
-/** The pages of claims: rows ticked in a real browser without JavaScript, agreed to, told when they were changed meanwhile. */
-
 import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -36,7 +34,7 @@ beforeAll(async () => {
   disputes = openDisputes({ dataDir: fixture.folder, databasePath: fixture.path });
   const plugins = [atRiskPages(disputes), disputePages(disputes)];
   const operator = {
-    // Nothing of it is asked for by what a plugin offers.
+    // The pages of claims need nothing of it.
     work: {} as OperatorWork,
     decode: async () => null,
     ...{
@@ -76,9 +74,9 @@ describe('an operator', () => {
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
     // A click waits until the next page begins to come, which is before its head is there.
     await expect.poll(() => page.title()).toContain('Open 2 claims: 10.0001 USD');
-    const says = await page.locator('#content').innerText();
-    expect(says).toContain('billed 7.0001, expected 0.0000, claimed 7.0001 USD.');
-    expect(says).toContain(`${NASTY} on invoice`);
+    const content = await page.locator('#content').innerText();
+    expect(content).toContain('billed 7.0001, expected 0.0000, claimed 7.0001 USD.');
+    expect(content).toContain(`${NASTY} on invoice`);
     expect(await listed()).toEqual([]);
     await page.getByLabel('Note, for yourselves').fill('both are ours');
     await page.getByRole('button', { name: 'Open' }).click();
@@ -99,8 +97,8 @@ describe('an operator', () => {
     expect(page.url()).toBe(`${acting.url}/reports/duplicates`);
     for (const box of await page.locator('input[name=row]').all()) await box.check();
     await page.getByRole('button', { name: 'Claim the ticked rows' }).click();
-    const says = await page.locator('#content').innerText();
-    expect(says).toContain('is skipped: it is claimed already, as D-1.');
+    const content = await page.locator('#content').innerText();
+    expect(content).toContain('is skipped: it is claimed already, as D-1.');
     await page.getByRole('button', { name: 'Open' }).click();
     expect((await listed()).map(({ tracking_number }) => tracking_number)).toEqual(['B', NASTY, 'D']);
   });
@@ -122,8 +120,8 @@ describe('an operator', () => {
     await page.getByRole('button', { name: 'Add a note' }).click();
     await page.getByLabel('Note, for yourselves').fill('case 4711');
     await page.getByRole('button', { name: 'Add the note' }).click();
-    const shown = await (await page.goto(`${acting.url}/disputes/D-1`))?.text();
-    for (const words of ['case 4711', 'by mail', 'both are ours', '>ann<']) expect(shown).toContain(words);
+    const claim = await (await page.goto(`${acting.url}/disputes/D-1`))?.text();
+    for (const text of ['case 4711', 'by mail', 'both are ours', '>ann<']) expect(claim).toContain(text);
   });
 
   test('is refused after another user changed the claim', async () => {
@@ -167,12 +165,12 @@ describe('other users', () => {
     ['without a password', {}, 401],
     ['from a page of another site', { ...asAnn, origin: 'https://evil.example' }, 403],
     ['from a site that the browser names', { ...asAnn, 'sec-fetch-site': 'cross-site' }, 403],
-  ])('is heard %s', async (_, headers, status) => {
+  ])('are answered %s', async (_, headers, status) => {
     for (const path of ['/disputes/choose', '/disputes/change'])
       expect((await post(path, choose, headers)).status).toBe(status);
   });
 
-  test('a form only offers: without the word of what was shown nothing is changed', async () => {
+  test('a form only offers: without the token of the confirmation nothing is changed', async () => {
     const before = await listed();
     const offered = await post('/disputes/change', [
       ['claim', 'D-3:2'],
@@ -219,22 +217,22 @@ describe('other users', () => {
       ],
       'so it cannot become open',
     ],
-  ] as [string, [string, string][], string][])('%s with %j is told: %s', async (path, fields, words) => {
+  ] as [string, [string, string][], string][])('%s with %j is refused: %s', async (path, fields, message) => {
     const answer = await post(path, fields);
-    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining(words)]);
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining(message)]);
   });
 
   test('shows pages without forms when no operator is configured', async () => {
     for (const path of ['/disputes', '/disputes/D-1', '/reports/duplicates']) {
-      const shown = await (await fetch(`${showing.url}${path}`)).text();
-      expect(shown).toContain('href="/disputes"');
-      expect(shown).not.toMatch(/method="post"|name="row"|name="claim"/);
+      const html = await (await fetch(`${showing.url}${path}`)).text();
+      expect(html).toContain('href="/disputes"');
+      expect(html).not.toMatch(/method="post"|name="row"|name="claim"/);
     }
     const refused = await fetch(`${showing.url}/disputes/choose`, { method: 'POST' });
     expect(refused.status).toBe(404);
     expect((await fetch(`${showing.url}/disputes/D-99`)).status).toBe(404);
-    const figures = await (await fetch(`${showing.url}/disputes?format=json&state=sent`)).json();
-    expect(figures).toMatchObject({
+    const data = await (await fetch(`${showing.url}/disputes?format=json&state=sent`)).json();
+    expect(data).toMatchObject({
       claims: [{ id: 'D-3' }, { id: 'D-1', claimed: '7.0001', recovered: '0.0000' }],
       totals: [{ currency_code: 'USD', claims: 2, claimed: '9.0001' }],
     });

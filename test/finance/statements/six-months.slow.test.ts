@@ -81,12 +81,12 @@ test('statements of each month sum to the report, and the next statement correct
       { tenants: [], partners: [], period, by: 'invoice-date', isFinal: true, withShipments: false },
       async ({ statement }) => void made.push(statement),
     );
-    const figures = made.flatMap((each) =>
+    const totals = made.flatMap((each) =>
       each.totals.flatMap(({ currency_code, lines, billed: sum }) =>
         lines === 0 ? [] : [`${each.tenant_id} ${currency_code} ${sum}`],
       ),
     );
-    expect(figures.sort()).toEqual(await tenantsReport(fixture.path, parsePeriod(period)));
+    expect(totals.sort()).toEqual(await tenantsReport(fixture.path, parsePeriod(period)));
     sent.push(...made);
   }
   const corrections = sent.flatMap(({ period: by, corrections: each }) =>

@@ -37,9 +37,9 @@ describe('billsync statement', () => {
     [['--tenant', 'Acme', '--format', 'csv', '--period', '2026-Q4'], 2, 'A statement covers one month'],
     [['--all-tenants', '--format', 'csv', '--period', '2025-01'], 3, 'there is no statement for 2025-01'],
     [['--tenant', 'Acme', '--format', 'csv', '--final'], 2, 'add --yes'],
-  ])('refuses %j with exit code %i', async (args, exitCode, words) => {
+  ])('refuses %j with exit code %i', async (args, exitCode, message) => {
     const refused = await statement(...args, '--output', out);
-    expect([refused.exitCode, refused.stderr]).toEqual([exitCode, expect.stringContaining(words)]);
+    expect([refused.exitCode, refused.stderr]).toEqual([exitCode, expect.stringContaining(message)]);
     expect(await written()).toEqual([]);
   });
 
@@ -61,8 +61,8 @@ describe('billsync statement', () => {
   });
 
   test('prints JSON with amounts as text and keeps nothing of a draft or a dry run', async () => {
-    const told = await statement('--tenant', 'Acme', '--json');
-    expect(JSON.parse(told.stdout)).toMatchObject({
+    const draft = await statement('--tenant', 'Acme', '--json');
+    expect(JSON.parse(draft.stdout)).toMatchObject({
       ...{ tenant: 'Acme', period: '2026-10', sent_at: null },
       totals: [{ currency_code: 'USD', charges: '12.3456', credits: '-2.0000', total: '10.3456' }],
     });
@@ -164,9 +164,9 @@ describe('the page of statements', () => {
 
   test('lists the tenants, and shows one of the last month with its files', async () => {
     expect((await page('')).body).toContain('<option value="tenant-Acme">Acme</option>');
-    const shown = await page('?tenant=tenant-Acme');
-    expect(shown.body).toContain('10.3456');
-    const [, address = ''] = /href="([^"]*format=shipments[^"]*)"/.exec(shown.body) ?? [];
+    const content = await page('?tenant=tenant-Acme');
+    expect(content.body).toContain('10.3456');
+    const [, address = ''] = /href="([^"]*format=shipments[^"]*)"/.exec(content.body) ?? [];
     const file = await app.inject(address.replaceAll('&amp;', '&'));
     expect(file.headers['content-disposition']).toMatch(/statement-2026-10-acme-.*-draft-shipments\.csv/);
     expect(file.body).toContain("'=1+1");
@@ -179,8 +179,8 @@ describe('the page of statements', () => {
     ['?tenant=tenant-Acme&period=2026-99', 400, 'is not a period'],
     ['?tenant=tenant-Acme&format=doc', 400, 'There is no format'],
     ['?tenant=tenant-Acme&format=pdf&paper=a5', 400, 'There is no such paper'],
-  ])('tells %s with status %i', async (query, status, words) => {
-    const told = await page(query);
-    expect([told.statusCode, told.body]).toEqual([status, expect.stringContaining(words)]);
+  ])('answers %s with status %i', async (query, status, message) => {
+    const answer = await page(query);
+    expect([answer.statusCode, answer.body]).toEqual([status, expect.stringContaining(message)]);
   });
 });

@@ -93,13 +93,13 @@ describe('the statements of all tenants', () => {
       const made = await statements(path, { period, by });
       const filters = { period, by, level: 'tenant' };
       const { rows } = await runReport({ databasePath: path, name: 'tenants', filters });
-      const figures = made.flatMap(({ statement: { tenant, totals } }) =>
+      const totalsOfAll = made.flatMap(({ statement: { tenant, totals } }) =>
         totals.map((each) => [tenant, each.currency_code, each.billed, each.credits, each.lines, each.total]),
       );
       const expected = rows.map((row) => [
         ...[row.tenant, row.currency_code, row.billing_cost, row.credits, row.shipments, row.billing_cost],
       ]);
-      expect(figures.sort()).toEqual(expected.sort());
+      expect(totalsOfAll.sort()).toEqual(expected.sort());
       for (const { statement: one, shipments } of made) {
         for (const { currency_code, billed } of one.totals) {
           const lines = shipments?.rows.filter((row) => row.currency_code === currency_code) ?? [];
@@ -220,9 +220,9 @@ describe('a statement', () => {
     [{ period: '2026-13' }, '"2026-13" is not a period'],
     [{ period: 'october' }, '"october" is not a period'],
     [{ period: '2026-10', costs: '/nonexistent/costs.csv' }, 'cannot be read as costs'],
-  ])('that cannot be meant is refused: %j', async (wanted, words) => {
+  ])('is refused for an invalid request: %j', async (request, message) => {
     const path = await published([month('1', '2026-10', ['10'])]);
-    await expect(statements(path, wanted)).rejects.toThrow(words);
+    await expect(statements(path, request)).rejects.toThrow(message);
   });
 });
 
@@ -232,7 +232,7 @@ describe('a sent statement', () => {
   const november = month('N', '2026-11', ['50']);
   const final = { isFinal: true };
 
-  test('is given again word for word, whatever is published since', async () => {
+  test('is returned unchanged, whatever is published since', async () => {
     const before = await published([october, other]);
     const [sent] = await statements(before, { period: '2026-10', ...final });
     const [again] = await statements(await published([voided(october), other]), {
@@ -324,7 +324,7 @@ describe('a sent statement', () => {
     await statement(path, '2026-09', final);
     await statement(path, '2026-11', final);
     const last = await statement(await published([october, voided(other), november]), '2026-10', final);
-    // The statement of November had told of October's invoices, since September's was sent.
+    // The statement of November had listed October's invoices, since September's was sent.
     expect(last.corrections.map((each) => [each.invoice_number, each.difference])).toEqual([
       ['O', '-123.4567'],
       ['P', '-1.0000'],
