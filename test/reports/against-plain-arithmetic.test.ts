@@ -85,7 +85,7 @@ function creditedOf(group: readonly Row[]): string | null {
   return percent(credited, cost(group) + credited);
 }
 
-/** The squares of the carriers' shares, which are rounded once, together; nobody's cost is below zero here. */
+/** The squares of the carriers' shares, which are rounded once, together; no cost is below zero here. */
 function concentrationOf(currency: unknown): number {
   const inCurrency = rows.filter((row) => row.currency === currency);
   const costs = grouped(inCurrency, (row) => [row.carrier]).map(([, group]) => cost(group));

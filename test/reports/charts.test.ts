@@ -62,7 +62,7 @@ describe('every chart', () => {
 });
 
 describe('a waterfall', () => {
-  /** The bars that are seen, as the amounts between which they stand, read off the axis of the drawing. */
+  /** The visible bars as pairs of amounts, read off the axis of the drawing. */
   function spans(svg: string): [number, number][] {
     const ticks = [
       ...svg.matchAll(/text-anchor="end"[^>]*transform="translate\(\S+ ([\d.]+)\)"[^>]*>(-?\d+)</g),
@@ -81,7 +81,7 @@ describe('a waterfall', () => {
     ['through zero and back', [100, -250, -50, 320, 120]],
     ['below zero all the way', [-100, -50, 80, -10, -80]],
     ['from nothing', [0, -40, 15, 0, -25]],
-  ])('stands each step on the level before it: %s', async (_name, amounts) => {
+  ])('starts each step at the level before it: %s', async (_name, amounts) => {
     const result = await fixture.run('bridge');
     const steps = ['first period', 'volume', 'price', 'mix', 'second period'];
     const rows = steps.map((step, index) => ({

@@ -1,4 +1,4 @@
-/** A report beside what it was in another period: the same figures as two reports, exact differences, every row once. */
+/** A comparison has the amounts of two reports, exact differences, and every row once. */
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
@@ -24,14 +24,14 @@ const fixture = await reportsFixture([
 afterAll(() => fixture.remove());
 
 describe('a report put side by side', () => {
-  const ask = (parameters: Readonly<Record<string, string>>, pivot: string, name = 'cost') =>
+  const runWith = (parameters: Readonly<Record<string, string>>, pivot: string, name = 'cost') =>
     runCompared(
       { databasePath: fixture.path, name, parameters, filters: { currencies: ['GBP'] } },
       { pivot },
     );
 
   test('has a column for each month and a total', async () => {
-    const found = await ask({ by: 'carrier+month' }, 'month');
+    const found = await runWith({ by: 'carrier+month' }, 'month');
     expect(cells(found, 'carrier', '2026-09', '2026-10', 'total')).toEqual([
       ['ups', '20.0000', '30.0001', '50.0001'],
       ['gone', '7.5000', null, '7.5000'],
@@ -42,9 +42,9 @@ describe('a report put side by side', () => {
   });
 
   test('refuses columns that cannot be pivoted and more than 60 values', async () => {
-    await expect(ask({ by: 'carrier' }, 'carrier')).rejects.toThrow('by two columns or more');
-    await expect(ask({ by: 'carrier+month' }, 'tenant')).rejects.toThrow('take month, carrier.');
-    await expect(ask({}, 'carrier', 'gaps')).rejects.toMatchObject({ code: 'invalid-filter' });
+    await expect(runWith({ by: 'carrier' }, 'carrier')).rejects.toThrow('by two columns or more');
+    await expect(runWith({ by: 'carrier+month' }, 'tenant')).rejects.toThrow('take month, carrier.');
+    await expect(runWith({}, 'carrier', 'gaps')).rejects.toMatchObject({ code: 'invalid-filter' });
     const report = findReport('cost');
     const result = await runReport({
       databasePath: fixture.path,
@@ -96,12 +96,12 @@ describe('the order of what is made of reports', () => {
 });
 
 describe('a report compared', () => {
-  const asked = { from: '2026-10-01', to: '2026-10-31' };
-  const ask = (name: string, parameters: Readonly<Record<string, string>> = {}) =>
-    runCompared({ databasePath: fixture.path, name, filters: asked, parameters }, { compare: 'previous' });
+  const request = { from: '2026-10-01', to: '2026-10-31' };
+  const runWith = (name: string, parameters: Readonly<Record<string, string>> = {}) =>
+    runCompared({ databasePath: fixture.path, name, filters: request, parameters }, { compare: 'previous' });
 
   test('lists common, new and missing rows, the greatest difference first', async () => {
-    const found = await ask('carriers');
+    const found = await runWith('carriers');
     const columns = [
       'carrier',
       'billing_cost',
@@ -126,7 +126,7 @@ describe('a report compared', () => {
     ['services', {}],
     ['cost', { by: 'carrier+zone' }],
     ['cost', { by: 'tenant+service' }],
-  ] as const)('%s %j has the figures of the two reports', async (name, parameters) => {
+  ] as const)('%s %j has the amounts of the two reports', async (name, parameters) => {
     const databasePath = fixture.path;
     const now = { from: '2026-03-01', to: '2026-03-31' };
     const before = { from: '2026-02-01', to: '2026-02-28' };
@@ -150,7 +150,7 @@ describe('a report compared', () => {
   });
 
   test('uses both periods for a bridge', async () => {
-    const found = await ask('bridge', { by: 'carrier' });
+    const found = await runWith('bridge', { by: 'carrier' });
     expect(cells(found, 'carrier', 'step', 'amount').filter(([, step]) => step === 'first period')).toEqual([
       ['ups', 'first period', '20.0000'],
       ['gone', 'first period', '7.5000'],
@@ -167,6 +167,6 @@ describe('a report compared', () => {
       ['cost', { by: 'month+carrier' }],
       ['levels', {}],
     ] as const)
-      await expect(ask(name, parameters)).rejects.toThrow(new RegExp(`${name} cannot be compared`));
+      await expect(runWith(name, parameters)).rejects.toThrow(new RegExp(`${name} cannot be compared`));
   });
 });

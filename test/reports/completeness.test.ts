@@ -1,4 +1,4 @@
-/** A report says which known invoices of its days it does not count, and a comparison with a period that is not whole says so first. */
+/** Reports name known invoices that they do not count; comparisons with an incomplete period name it first. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,9 +46,9 @@ const NOT_COUNTED =
   '4 known invoices: A-7 of Acme (draft), B-1 of beta (waiting to be loaded), C-1 of Acme (needs attention) and 1 more.';
 
 test('names known invoices that are not counted in the report, its exports, its page and the scheduled report', async () => {
-  const ask = (filters: object, databasePath = fixture.path) =>
+  const runWith = (filters: object, databasePath = fixture.path) =>
     runReport({ databasePath, name: 'tenants', filters });
-  const result = await ask(october);
+  const result = await runWith(october);
   expect(result.head.notes[0]).toBe(`Not counted: ${NOT_COUNTED}`);
   const xlsx = JSON.stringify((await renderReport(result, 'html')).body);
   expect(xlsx).toContain('C-1 of Acme (needs attention) and 1 more.');
@@ -66,12 +66,12 @@ test('names known invoices that are not counted in the report, its exports, its 
   );
   expect(about).toContain(NOT_COUNTED);
   // C-2 begins in October and is dated in November.
-  expect((await ask({ ...october, by: 'invoice-date' })).head.notes[0]).toMatch(/3 known invoices.*C-1/);
-  expect((await ask({ ...october, tenants: ['Beta'] })).head.notes[0]).toMatch(
+  expect((await runWith({ ...october, by: 'invoice-date' })).head.notes[0]).toMatch(/3 known invoices.*C-1/);
+  expect((await runWith({ ...october, tenants: ['Beta'] })).head.notes[0]).toMatch(
     /1 known invoice: B-1 of beta/,
   );
-  expect((await ask({ from: '2026-09-01', to: '2026-09-30' })).head.notes).toEqual([]);
-  expect((await ask(october, withGap.path)).head.notes[0]).toBe(
+  expect((await runWith({ from: '2026-09-01', to: '2026-09-30' })).head.notes).toEqual([]);
+  expect((await runWith(october, withGap.path)).head.notes[0]).toBe(
     'Not counted: 1 gap in the invoice numbers: 1 number is missing between G-6 and G-8 of Acme.',
   );
 });

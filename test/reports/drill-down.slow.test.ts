@@ -1,6 +1,6 @@
 /**
- * Every number of every report leads to what it counts: the way is gone, and the totals found there are the cell.
- * On lines with everything awkward about them, and on what `sandbox seed --months` bills.
+ * Every number of every report links to the rows that it counts, and their totals equal the cell.
+ * Runs over difficult lines, and over the invoices of `sandbox seed --months`.
  *
  * Of each report rows from its first to its last are followed, all numbers of each; `BILLSYNC_EVERY_LINK=1` follows all
  * rows, which takes minutes.
@@ -22,7 +22,7 @@ import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../su
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const reports = listReports();
-/** Two of one name, a renamed one, and a second partner's, so that labels differ from what lines say. */
+/** Two of one name, a renamed one, and a second partner's, so that labels differ from the names of the lines. */
 const awkward = [
   anInvoice([aShipment({ tenant: 'Twin' })], { tenantId: 'twin-1' }),
   anInvoice([aShipment({ tenant: 'Twin', carrier: 'UPS' })], { tenantId: 'twin-2' }),
@@ -35,7 +35,7 @@ const awkward = [
 ];
 type Parameters = Readonly<Record<string, string>>;
 
-const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
+const PARAMETERS: Readonly<Record<string, readonly Parameters[]>> = {
   cost: [
     { by: 'month+carrier' },
     { by: 'tenant+service' },
@@ -56,7 +56,7 @@ const ASKED: Readonly<Record<string, readonly Parameters[]>> = {
   'price-changes': [{}, { by: 'zone', min_shipments: '1' }],
   'what-if': [{}, { by: 'service', min_shipments: '1' }, { by: 'zone', min_shipments: '1' }],
 };
-const ASKED_WITH: readonly (readonly [lines: 'awkward' | 'months', ReportFilters])[] = [
+const FILTERS: readonly (readonly [lines: 'awkward' | 'months', ReportFilters])[] = [
   ['awkward', {}],
   ['awkward', { from: '2026-02-03', to: '2026-04-19', carriers: ['UPS', 'fedex'], by: 'invoice-date' }],
   ['awkward', { level: 'partner' }],
@@ -103,21 +103,21 @@ function sessionOf(lines: string, filters: ReportFilters): Promise<ReportSession
   return session;
 }
 
-/** Asked once, for its table and for its charts. */
+/** Run once, for its table and for its charts. */
 const results = new Map<string, Promise<ReportResult>>();
 function resultOf(
   name: string,
-  asked: { readonly lines: string; readonly filters: ReportFilters; readonly parameters: Parameters },
+  request: { readonly lines: string; readonly filters: ReportFilters; readonly parameters: Parameters },
 ): Promise<ReportResult> {
-  const key = JSON.stringify([name, asked]);
+  const key = JSON.stringify([name, request]);
   const result =
     results.get(key) ??
-    sessionOf(asked.lines, asked.filters).then((session) => session.run(name, asked.parameters));
+    sessionOf(request.lines, request.filters).then((session) => session.run(name, request.parameters));
   results.set(key, result);
   return result;
 }
 
-/** Filters of a report's page become fields of what a cell leads to; a fixed level takes the place of the page's. */
+/** Filters of a report's page become fields of the target of a cell; a fixed level takes the place of the page's. */
 const found = new Map<string, Promise<readonly ReportRow[]>>();
 function totalsOf(
   lines: string,
@@ -125,12 +125,12 @@ function totalsOf(
   { fields }: CellDrilldown,
 ): Promise<readonly ReportRow[]> {
   const { level, ...conditions } = fields;
-  const asked = level === undefined ? filters : { ...filters, level };
-  const key = JSON.stringify([lines, asked, conditions]);
+  const request = level === undefined ? filters : { ...filters, level };
+  const key = JSON.stringify([lines, request, conditions]);
   const values = Object.fromEntries(Object.entries(conditions).map(([name, value]) => [name, [value]]));
   const rows =
     found.get(key) ??
-    sessionOf(lines, asked)
+    sessionOf(lines, request)
       .then((session) => session.totalShipments(values))
       .then(({ rows }) => rows);
   found.set(key, rows);
@@ -144,13 +144,13 @@ function spread(rows: readonly ReportRow[], most: number): readonly ReportRow[] 
   return Array.from({ length: most }, (_, index) => rows[Math.floor((index * rows.length) / most)] ?? {});
 }
 
-describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
+describe.each(FILTERS)('of %s lines with the filters %j', (lines, filters) => {
   test.each(reports.map(({ name }) => name))('every number of %s', async (name) => {
     const { drilldowns } = reports.find((report) => report.name === name) ?? { drilldowns: [] };
     const isWhole = Object.keys(filters).length === 0;
     let followed = 0;
     let answered = 0;
-    for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? 1 : undefined)) {
+    for (const parameters of (PARAMETERS[name] ?? [{}]).slice(0, lines === 'months' ? 1 : undefined)) {
       const result = await resultOf(name, { lines, filters, parameters });
       answered += result.rows.length;
       const numbers = result.columns.filter(({ align }) => align === 'right');
@@ -158,7 +158,7 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
         for (const column of numbers) {
           if (row[column.name] === null) continue;
           const lead = drilldownOfCell({ drilldowns, result }, [row], column.name);
-          if (lead === null) throw new Error(`${name} ${column.name} leads nowhere`);
+          if (lead === null) throw new Error(`${name} ${column.name} has no link`);
           followed += 1;
           if (lead.target !== 'shipments') {
             expect(Object.values(lead.fields)[0]).toBeTruthy();
@@ -167,7 +167,7 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
           const totals = await totalsOf(lines, filters, lead);
           const total = totals.find(({ currency_code }) => currency_code === row.currency_code);
           const where = `${name} ${JSON.stringify(parameters)} ${column.name} of ${JSON.stringify(row)} by ${JSON.stringify(lead.fields)}`;
-          // Zero of nothing: a row may say that there is none.
+          // A row may be zero without any line.
           if (lead.total !== null)
             expect(Number(total?.[lead.total] ?? 0) === 0 ? 0 : total?.[lead.total], where).toEqual(
               Number(row[column.name]) === 0 ? 0 : row[column.name],
@@ -183,7 +183,7 @@ describe.each(ASKED_WITH)('of %s lines, asked with %j', (lines, filters) => {
 test.each(reports.map(({ name }) => name))('every bar, point and cell of the charts of %s', async (name) => {
   const { drilldowns } = reports.find((report) => report.name === name) ?? { drilldowns: [] };
   for (const lines of ['awkward', 'months'] as const) {
-    for (const parameters of (ASKED[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
+    for (const parameters of (PARAMETERS[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
       const result = await resultOf(name, { lines, filters: {}, parameters });
       const marks = new Map<string, readonly [rows: readonly ReportRow[], column: string]>();
       const charts = await drawCharts(result, {
@@ -196,7 +196,7 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
       for (const [rows, column] of [...marks.values()].filter((_, index) => index % 5 === 0).slice(0, 3)) {
         const lead = drilldownOfCell({ drilldowns, result }, rows, column);
         const where = `${name} ${column} of ${JSON.stringify(rows)} by ${JSON.stringify(lead?.fields)}`;
-        // A bar of several rows leads to what they have in common, and to nothing rather than to everything.
+        // A bar of several rows links to their common fields, or has no link.
         if (lead === null) expect(rows.length, where).toBeGreaterThan(1);
         else expect(Object.keys(lead.fields).length, where).toBeGreaterThan(0);
         if (lead === null || lead.total === null || lead.target !== 'shipments') continue;

@@ -1,4 +1,4 @@
-/** The page for people with their own tools: its examples run as they stand there, and agree with the reports. */
+/** The examples of docs/your-own-tools.md run unchanged and agree with the reports. */
 
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';

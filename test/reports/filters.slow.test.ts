@@ -105,7 +105,7 @@ describe('filters of injection', () => {
 
 test('reuses the counts of an earlier session for the same publication without filters only', async () => {
   const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
-  const shipmentsSaid = async (request: Partial<SessionRequest>): Promise<number> => {
+  const shipmentsIn = async (request: Partial<SessionRequest>): Promise<number> => {
     const session = await openReportSession({ databasePath: fixture.path, ...request });
     const { head } = await session.run('tenants');
     session.close();
@@ -115,11 +115,11 @@ test('reuses the counts of an earlier session for the same publication without f
   const { publication, counts } = await session.count();
   session.close();
   const counted = { publication, counts: counts.map((count) => ({ ...count, shipments: 77 })) };
-  expect(await shipmentsSaid({})).toBe(2);
-  expect(await shipmentsSaid({ counted })).toBe(77);
-  expect(await shipmentsSaid({ counted: { ...counted, publication: publication + 1 } })).toBe(2);
-  expect(await shipmentsSaid({ counted, filters: { from: '2020-01-01' } })).toBe(2);
-  expect(await shipmentsSaid({ counted, filters: { currencies: ['EUR'] } })).toBe(0);
+  expect(await shipmentsIn({})).toBe(2);
+  expect(await shipmentsIn({ counted })).toBe(77);
+  expect(await shipmentsIn({ counted: { ...counted, publication: publication + 1 } })).toBe(2);
+  expect(await shipmentsIn({ counted, filters: { from: '2020-01-01' } })).toBe(2);
+  expect(await shipmentsIn({ counted, filters: { currencies: ['EUR'] } })).toBe(0);
   await fixture.remove();
 });
 
@@ -141,7 +141,7 @@ describe('the period', () => {
     expect(await total({ to: '2026-01-31' })).toBe('1.0000');
   });
 
-  test('uses the invoice date when asked to', async () => {
+  test('uses the invoice date with by=invoice-date', async () => {
     expect(await total({ from: '2026-02-01', to: '2026-02-28', by: 'invoice-date' })).toBe('3.0000');
   });
 
@@ -198,7 +198,7 @@ describe('the level', () => {
     expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
   });
 
-  test('adds both levels only when asked, with a warning', async () => {
+  test('adds both levels only with level=all, with a warning', async () => {
     const result = await runReportOn('carriers', [tenant, partner], { filters: { level: 'all' } });
     expect(result.rows[0]?.billing_cost).toBe('60.0000');
     expect(result.head.notes.join()).toContain('counted twice');

@@ -71,8 +71,8 @@ describe('a filter by date', () => {
       ...several(16, on('2026-09-10', '10')),
       ...[on('2026-09-11', '90'), on('2026-10-11', '60'), on('2026-10-12', '10')],
     ];
-    const asked = { filters, parameters: { limit: '1' } };
-    const result = await runReportOn('outliers', [anInvoice(lines)], asked);
+    const request = { filters, parameters: { limit: '1' } };
+    const result = await runReportOn('outliers', [anInvoice(lines)], request);
     expect(cells(result, 'billing_cost', 'median', 'like_shipments')).toEqual([['60.0000', '10.0000', 19]]);
   });
 });
@@ -91,12 +91,12 @@ describe('outliers', () => {
       ...many(9, { zone, cost: '10' }),
       aShipment({ zone, cost: `${zone}0` }),
     ]);
-    const asked = (parameters: Record<string, string>) =>
+    const outliers = (parameters: Record<string, string>) =>
       runReportOn('outliers', [anInvoice(lines)], { parameters });
     const cut = '1 of 2 rows: the limit leaves out the others.';
-    const one = await asked({ limit: '1' });
+    const one = await outliers({ limit: '1' });
     expect([cells(one, 'billing_cost'), one.head.notes.includes(cut)]).toEqual([[['80.0000']], true]);
-    const all = await asked({});
+    const all = await outliers({});
     expect([cells(all, 'billing_cost'), all.head.notes.includes(cut)]).toEqual([
       [['80.0000'], ['20.0000']],
       false,
@@ -186,7 +186,7 @@ describe('a mean zone', () => {
   });
 });
 
-describe('services, by a word', () => {
+describe('ground services', () => {
   test('matches ground as a whole word only', async () => {
     const named = async (service: string) =>
       cells(await runReportOn('services', [anInvoice([aShipment({ service })])]), 'is_ground').flat();
@@ -232,8 +232,7 @@ describe('proof, by gravity', () => {
       ['count', 'count', 'contradicted'],
       ['late', 'dates', 'proved'],
     ]);
-    // One euro invoice with the usual dates of late charges does not stand before a dollar that is wrong: what is grave comes first,
-    // whatever its currency.
+    // The gravest difference comes first, whatever its currency.
     const two = await runReportOn('proof', [
       anInvoice([aShipment({ cost: '5', currency: 'EUR' })], {
         number: 'late in euros',
@@ -301,7 +300,7 @@ describe('restatement', () => {
         earlier: [{ loadedAt: '2026-01-05T00:00:00Z', shipments: before }],
       }),
     ];
-    const asked = async (carriers: string[]) =>
+    const changesOf = async (carriers: string[]) =>
       cells(
         await runReportOn('restatement', renewed, {
           filters: { carriers },
@@ -310,8 +309,8 @@ describe('restatement', () => {
         'cause',
         'difference',
       );
-    expect(await asked(['ups'])).toEqual([]);
-    expect(await asked(['dhl'])).toEqual([['new file', '1.0000']]);
+    expect(await changesOf(['ups'])).toEqual([]);
+    expect(await changesOf(['dhl'])).toEqual([['new file', '1.0000']]);
   });
 
   test('agrees with each report as known on those instants', async () => {

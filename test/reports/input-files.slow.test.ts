@@ -78,13 +78,13 @@ describe('the optional tables', () => {
       join(fixture.folder, 'user', 'report-files', 'costs.csv'),
       'carrier,tracking_number,currency_code,cost\nfedex,C,USD,3\n',
     );
-    const ask = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
-    expect(cells(await ask('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
-    expect((await ask('carriers')).rows).toHaveLength(2);
+    const runWith = (name: string, tables = {}) => runReport({ databasePath: fixture.path, name, tables });
+    expect(cells(await runWith('margin'), 'carrier', 'own_cost')).toContainEqual(['fedex', '3.0000']);
+    expect((await runWith('carriers')).rows).toHaveLength(2);
     // One that is named is taken instead, and one that the report does not read is refused.
     const others = await table('others', 'carrier,tracking_number,currency_code,cost', 'fedex,D,USD,3');
-    expect(cells(await ask('margin', { costs: others }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
-    await expect(ask('carriers', { costs: others })).rejects.toThrow(
+    expect(cells(await runWith('margin', { costs: others }), 'own_cost')).toEqual([['0.0000'], ['0.0000']]);
+    await expect(runWith('carriers', { costs: others })).rejects.toThrow(
       'carriers does not read --costs; it joins no file',
     );
     await fixture.remove();
@@ -124,12 +124,12 @@ describe('weights', () => {
   const steps = () => table('weights', header, 'dhl,KG,0.5,', 'USPS,oz,4,16', 'USPS,lb,1,');
 
   test('rate a carrier in the units and steps of the file, all others in whole pounds', async () => {
-    const ask = async (tables: { weights?: string }) =>
+    const runWith = async (tables: { weights?: string }) =>
       cells(
         await runReportOn('rate-card', [anInvoice(lines)], { tables }),
         ...['carrier', 'lb', 'rated_weight', 'rated_unit', 'shipments', 'median'],
       );
-    expect(await ask({ weights: await steps() })).toEqual([
+    expect(await runWith({ weights: await steps() })).toEqual([
       ['DHL', '1.1023', '0.5000', 'kg', 3, '10.0000'],
       ['DHL', '2.2046', '1.0000', 'kg', 1, '15.0000'],
       ['ups', '2.0000', '2.0000', 'lb', 1, '9.0000'],
@@ -138,7 +138,7 @@ describe('weights', () => {
       ['usps', '2.0000', '2.0000', 'lb', 1, '7.0000'],
     ]);
     // Without the file 0.4 kg and 1 lb are one pound, 0.5 kg and 0.5001 kg two.
-    expect((await ask({})).slice(0, 2)).toEqual([
+    expect((await runWith({})).slice(0, 2)).toEqual([
       ['DHL', 1, '1.0000', 'lb', 2, '10.0000'],
       ['DHL', 2, '2.0000', 'lb', 2, '12.5000'],
     ]);
@@ -167,20 +167,20 @@ describe('weights', () => {
       ]),
     ];
     const weights = await steps();
-    const ask = (name: string, parameters = {}) =>
+    const runWith = (name: string, parameters = {}) =>
       runReportOn(name, invoices, { tables: { weights }, parameters });
-    const changes = await ask('price-changes', { min_shipments: '2' });
+    const changes = await runWith('price-changes', { min_shipments: '2' });
     expect(cells(changes, 'month', 'cells_compared', 'median_change_percent')).toEqual([
       ['2026-02', 1, '10.00'],
     ]);
     // Ground at half a kilogram costs 6: each of four express parcels is like it, 42 less 24.
-    const services = await ask('services');
+    const services = await runWith('services');
     expect(cells(services, 'service_level', 'like_for_like_shipments', 'premium_like_for_like')).toEqual([
       ['Express', 4, '18.0000'],
       ['Ground', null, null],
     ]);
     // Two parcels cost 1 more each; the third, of another service, is the rest.
-    expect(cells(await ask('bridge'), 'step', 'amount')[2]).toEqual(['price', '2.0000']);
+    expect(cells(await runWith('bridge'), 'step', 'amount')[2]).toEqual(['price', '2.0000']);
   });
 
   test('price a shipment at the weight that the other carrier rates', async () => {
@@ -211,7 +211,7 @@ describe('weights', () => {
     ['dhl,kg,,', /line 2: step is empty: write a value/],
     ['dhl,kg,0.5,30', /line 2 is for light weights only: add a line of carrier "dhl" with an empty up_to/],
     ['dhl,kg,0.5,\r\nDHL,lb,1,', /line 3 has the same carrier and up_to as .* line 2: keep one of them/],
-  ])('refuses weights that say %j, with the line and what to do', async (line, message) => {
+  ])('refuses the weights %j, with the line and the correction', async (line, message) => {
     const weights = await table('bad-weights', header, line);
     await expect(runReportOn('rate-card', [], { tables: { weights } })).rejects.toThrow(message);
   });
@@ -366,7 +366,7 @@ describe('payments', () => {
       ['Acme', '100.0000', '50.0000'],
     ];
     expect(await owed(['INV-1,USD,150,'])).toEqual(expected);
-    // The same whoever asks.
+    // Filters do not change it.
     expect(await owed(['INV-1,USD,150,'], { tenants: ['Acme'] })).toEqual(expected.slice(1));
   });
 

@@ -13,22 +13,26 @@ const invoices = seededInvoices(23, 40);
 const fixture = await reportsFixture(invoices);
 afterAll(() => fixture.remove());
 
-/** @param asked a report, and what it groups by: `cost by=weight` */
-async function ask(asked: string, filters: ReportFilters = {}, of = fixture): Promise<readonly ReportRow[]> {
-  const [name, parameters] = splitName(asked);
+/** @param named a report and its groups: `cost by=weight` */
+async function runWith(
+  named: string,
+  filters: ReportFilters = {},
+  of = fixture,
+): Promise<readonly ReportRow[]> {
+  const [name, parameters] = splitName(named);
   return (await of.run(name, filters, parameters)).rows;
 }
 
-function splitName(asked: string): readonly [string, Readonly<Record<string, string>>] {
-  const [name = '', by] = asked.split(' by=');
+function splitName(named: string): readonly [string, Readonly<Record<string, string>>] {
+  const [name = '', by] = named.split(' by=');
   return [name, by === undefined ? {} : { by }];
 }
 
 const answers = new Map<string, Promise<readonly ReportRow[]>>();
 
-/** Without filters, asked once for all who compare with it. */
+/** Without filters, run once for all comparisons. */
 function answered(name: string): Promise<readonly ReportRow[]> {
-  const rows = answers.get(name) ?? ask(name);
+  const rows = answers.get(name) ?? runWith(name);
   answers.set(name, rows);
   return rows;
 }
@@ -61,7 +65,7 @@ describe('a filter by date', () => {
     const dayOf = (row: ReportRow) => String(row.starts_on ?? row.month ?? row.ship_month);
     const expected = (await answered(name)).filter((row) => dayOf(row) >= from.slice(0, dayOf(row).length));
     expect(expected.length).toBeGreaterThan(0);
-    expect(await ask(name, { from })).toEqual(expected);
+    expect(await runWith(name, { from })).toEqual(expected);
   });
 });
 
@@ -73,7 +77,7 @@ describe('order and voids', () => {
     await withAllThreads(async () => {
       const shuffled = await reportsFixture([...invoices].reverse());
       for (const [place, name] of names.entries())
-        expect(await ask(name, {}, shuffled), name).toEqual(expected[place]);
+        expect(await runWith(name, {}, shuffled), name).toEqual(expected[place]);
       await shuffled.remove();
     });
   });
@@ -95,7 +99,7 @@ describe('order and voids', () => {
       'levels',
       'data-quality',
     ]) {
-      expect(await ask(name, {}, voided), name).toEqual(await answered(name));
+      expect(await runWith(name, {}, voided), name).toEqual(await answered(name));
     }
     await voided.remove();
   });

@@ -137,7 +137,7 @@ describe('gaps', () => {
         (row) => row.kind === 'number',
       );
     expect(await numbers(turns)).toEqual([]);
-    // Two tenants have a block each: the thousand numbers between are nobody's.
+    // Two tenants have a block each: the thousand numbers between belong to neither.
     const blocks = [1, 2, 3, 4, 1001, 1002, 1003, 1004].map((number, index) =>
       weekly(`2026-01-0${index + 1}`, `K-${number}`, index < 4 ? 'Acme' : 'Beta'),
     );
@@ -188,7 +188,7 @@ describe('a carrier’s statement', () => {
       'OnTrac,2026-03-20,USD,6',
       'ups,2026-03-13,EUR,7',
     );
-    const ask = async (filters: ReportFilters) =>
+    const runWith = async (filters: ReportFilters) =>
       cells(
         await runReportOn('carrier-statements', invoices, { tables: { statements }, filters }),
         'carrier',
@@ -199,14 +199,14 @@ describe('a carrier’s statement', () => {
       ['UPS', 'USD', null],
       ['UPS', 'USD', '4.0000'],
     ];
-    expect(await ask({})).toEqual([
+    expect(await runWith({})).toEqual([
       ['UPS', 'EUR', '7.0000'],
       ['OnTrac', 'USD', '5.0000'],
       ['OnTrac', 'USD', '6.0000'],
       ...ours,
     ]);
-    expect(await ask({ carriers: ['ups'] })).toEqual([['UPS', 'EUR', '7.0000'], ...ours]);
-    expect(await ask({ carriers: ['ups'], currencies: ['usd'] })).toEqual(ours);
+    expect(await runWith({ carriers: ['ups'] })).toEqual([['UPS', 'EUR', '7.0000'], ...ours]);
+    expect(await runWith({ carriers: ['ups'], currencies: ['usd'] })).toEqual(ours);
   });
 });
 
@@ -242,15 +242,15 @@ test('shows a budget for the requested months, carriers and tenants, and the bud
     '2026-03,,UPS,USD,5',
     '2026-04,Beta,FedEx,USD,6',
   );
-  const ask = async (filters: ReportFilters) =>
+  const runWith = async (filters: ReportFilters) =>
     cells(await runReportOn('budget', invoices, { tables: { budget }, filters }), 'budget')
       .flat()
       .map(Number);
-  expect(await ask({})).toEqual([1, 2, 5, 4, 3, 6]);
-  expect(await ask({ from: '2026-02-28', to: '2026-03-01' })).toEqual([1, 2, 5, 4, 3]);
-  expect(await ask({ from: '2026-03-01' })).toEqual([2, 5, 4, 3, 6]);
-  expect(await ask({ carriers: ['fedex'] })).toEqual([1, 2, 4, 3, 6]);
-  expect(await ask({ tenants: ['beta'] })).toEqual([1, 2, 5, 4, 6]);
+  expect(await runWith({})).toEqual([1, 2, 5, 4, 3, 6]);
+  expect(await runWith({ from: '2026-02-28', to: '2026-03-01' })).toEqual([1, 2, 5, 4, 3]);
+  expect(await runWith({ from: '2026-03-01' })).toEqual([2, 5, 4, 3, 6]);
+  expect(await runWith({ carriers: ['fedex'] })).toEqual([1, 2, 4, 3, 6]);
+  expect(await runWith({ tenants: ['beta'] })).toEqual([1, 2, 5, 4, 6]);
 });
 
 describe('weeks', () => {
@@ -287,7 +287,7 @@ describe('the mix by month', () => {
         ...lines('02', ['Ground', '1'], ['Ground', '1'], ['Ground', '200']),
       ]),
     ];
-    const ask = async (by: string) =>
+    const runWith = async (by: string) =>
       cells(
         await runReportOn('mix', invoices, { parameters: { by } }),
         'month',
@@ -296,12 +296,12 @@ describe('the mix by month', () => {
         'shift',
       );
     // Ground goes from two thirds to all; Air, which February does not have, has no row there.
-    expect(await ask('service')).toEqual([
+    expect(await runWith('service')).toEqual([
       ['2026-01', 'Air', '33.33', null],
       ['2026-01', 'Ground', '66.67', null],
       ['2026-02', 'Ground', '100.00', '33.33'],
     ]);
-    expect(await ask('weight')).toEqual([
+    expect(await runWith('weight')).toEqual([
       ['2026-01', '0 to 1 lb', '33.33', null],
       ['2026-01', '3 to 5 lb', '66.67', null],
       ['2026-02', '0 to 1 lb', '66.67', '33.33'],

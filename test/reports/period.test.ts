@@ -41,7 +41,7 @@ test.each(['', 'october', '2026-13', '2026-Q5', '0000', '2026-02-30', '2026-01..
   },
 );
 
-test('says which of two reversed days is earlier', () => {
+test('names the earlier one of two reversed days', () => {
   const sentence = 'The last day, 2026-10-01, is earlier than the first day, 2026-10-31.';
   expect(() => periodBounds({ from: '2026-10-31', to: '2026-10-01' })).toThrow(sentence);
   expect(() => parsePeriod('2026-10-31..2026-10-01')).toThrow(sentence);

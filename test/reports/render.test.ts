@@ -115,7 +115,7 @@ describe('csv', () => {
   );
 
   test.each(['=1+1', "'=1+1", "''=1+1", "'", "'tis", "' =1", 'a=1'])(
-    'restores %j when one apostrophe is removed as the guide says',
+    'restores %j when one apostrophe is removed as the guide describes',
     async (tenant) => {
       const row = { ...tenants.rows[0], tenant };
       const { body: text } = await renderReport({ ...tenants, rows: [row] }, 'csv');

@@ -1,4 +1,4 @@
-/** How a report is found, limited and refused, and that none needs to be told anything to run. */
+/** Reports are found, limited and refused, and run without parameters. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,8 +47,8 @@ describe('every report', () => {
     if (columns.some((column) => /cost/.test(column))) expect(columns).toContain('currency_code');
     // A chart is drawn for each currency in which it has anything but zeros to show.
     const drawable = result.charts.flatMap(({ roles }) => {
-      const shown = result.rows.filter((row) => Number(row[roles.value ?? ''] ?? 0) !== 0);
-      return [...new Set(shown.map((row) => row.currency_code))];
+      const visible = result.rows.filter((row) => Number(row[roles.value ?? ''] ?? 0) !== 0);
+      return [...new Set(visible.map((row) => row.currency_code))];
     });
     expect(await drawCharts(result)).toHaveLength(drawable.length);
   });
@@ -56,8 +56,8 @@ describe('every report', () => {
 
 describe('runReport', () => {
   test('suggests the report for a misspelt name', async () => {
-    const asked = runReport({ databasePath: fixture.path, name: 'tenant' });
-    await expect(asked).rejects.toMatchObject({ code: 'report-not-found' });
+    const running = runReport({ databasePath: fixture.path, name: 'tenant' });
+    await expect(running).rejects.toMatchObject({ code: 'report-not-found' });
     await expect(runReport({ databasePath: fixture.path, name: 'carrierz' })).rejects.toThrow(
       'Did you mean carriers?',
     );
@@ -120,18 +120,18 @@ describe('runReport', () => {
   });
 
   test('stops a report at its time limit with an error', async () => {
-    const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
-    await expect(asked).rejects.toMatchObject({ code: 'interrupted' });
-    await expect(asked).rejects.toThrow('was stopped after 0.001 s');
-    await expect(asked).rejects.toThrow(
+    const running = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs: 1 });
+    await expect(running).rejects.toMatchObject({ code: 'interrupted' });
+    await expect(running).rejects.toThrow('was stopped after 0.001 s');
+    await expect(running).rejects.toThrow(
       '--timeout on the command line, BILLSYNC_PAGE_TIMEOUT for the dashboard',
     );
   });
 
   test('accepts a time limit longer than any timer', async () => {
     const timeLimitMs = 100 * 86_400_000;
-    const asked = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs });
-    await expect(asked).resolves.toMatchObject({ rows: expect.anything() });
+    const running = runReport({ databasePath: fixture.path, name: 'outliers', timeLimitMs });
+    await expect(running).resolves.toMatchObject({ rows: expect.anything() });
   });
 
   test('spills to a folder of its own and leaves none behind', async () => {

@@ -61,7 +61,7 @@ function monthsOf(owner: { tenant: string; tenantId: string; partnerId: string }
   ];
 }
 
-/** The answers of all reports, asked of one session. */
+/** The rows of all reports, run in one session. */
 async function answers(path: string, filters: ReportFilters): Promise<Map<string, readonly ReportRow[]>> {
   const session = await openReportSession({ databasePath: path, filters });
   try {
@@ -86,8 +86,8 @@ describe.each([
       { tenant: 'Zeta', tenantId: 't-2', partnerId: 'p-2' },
     ],
     only: (at: 0 | 1): ReportFilters => ({ partners: [`p-${at + 1}`] }),
-    // A partner is in every row; a tenant is told where the report names one.
-    isTold: () => true,
+    // A partner is in every row; tenants are separate where the report names them.
+    isSeparate: () => true,
   },
   {
     whose: 'two tenants of one name',
@@ -96,9 +96,9 @@ describe.each([
       { tenant: 'Odd', tenantId: 't-2', partnerId: 'p-1' },
     ],
     only: (at: 0 | 1): ReportFilters => ({ tenants: [`t-${at + 1}`] }),
-    isTold: (rows: readonly ReportRow[]) => rows.some((row) => 'tenant' in row),
+    isSeparate: (rows: readonly ReportRow[]) => rows.some((row) => 'tenant' in row),
   },
-])('$whose', ({ owners, only, isTold }) => {
+])('$whose', ({ owners, only, isSeparate }) => {
   let fixture: ReportsFixture;
   let whole: Map<string, readonly ReportRow[]>;
   let parts: Map<string, readonly ReportRow[]>[];
@@ -111,7 +111,7 @@ describe.each([
 
   test.each(reports.map(({ name }) => name))('have separate rows in %s', (name) => {
     const rows = whole.get(name) ?? [];
-    if (!isTold(rows)) return;
+    if (!isSeparate(rows)) return;
     const without = OF_ALL_TENANTS[name] ?? [];
     const apart = parts.flatMap((part) => part.get(name) ?? []);
     expect(sorted(rows, without)).toEqual(sorted(apart, without));

@@ -19,9 +19,9 @@ beforeAll(async () => {
   more = await reportsFixture(seededInvoices(2, 4));
   path = `${few.path}.shared`;
   await publish(more.path);
-  inMore = await ask(COUNT);
+  inMore = await queryOnce(COUNT);
   await publish(few.path);
-  inFew = await ask(COUNT);
+  inFew = await queryOnce(COUNT);
   expect(inMore).toBeGreaterThan(inFew);
 });
 afterAll(() => Promise.all([few.remove(), more.remove()]));
@@ -34,7 +34,7 @@ async function timesOpen(): Promise<number> {
   return links.filter((link) => link.replace(/ \(deleted\)$/, '') === path).length;
 }
 
-async function ask(sql: string): Promise<number> {
+async function queryOnce(sql: string): Promise<number> {
   const file = await openPublishedFile(path);
   try {
     return Number((await file.query(sql)).getRowsJson()[0]?.[0]);
@@ -89,7 +89,7 @@ describe('sessions of one published file', () => {
   test('keep their data when the file is replaced, while later ones read the new file', async () => {
     const former = await openPublishedFile(path);
     await publish(more.path);
-    expect(await ask(COUNT)).toBe(inMore);
+    expect(await queryOnce(COUNT)).toBe(inMore);
     expect((await former.query(COUNT)).getRowsJson()).toEqual([[inFew]]);
     former.close();
     await expect.poll(timesOpen).toBe(0);
@@ -99,11 +99,11 @@ describe('sessions of one published file', () => {
 describe('a kept published file', () => {
   test('keeps it open between sessions, switches after a publication, and closes both', async () => {
     const keeper = keepOpen(path);
-    await ask(COUNT);
+    await queryOnce(COUNT);
     const byOne = await timesOpen();
     expect(byOne).toBeGreaterThan(0);
     await publish(few.path);
-    expect(await ask(COUNT)).toBe(inFew);
+    expect(await queryOnce(COUNT)).toBe(inFew);
     await expect.poll(timesOpen).toBe(byOne);
     keeper.close();
     await expect.poll(timesOpen).toBe(0);
@@ -111,7 +111,7 @@ describe('a kept published file', () => {
 
   test('releases the space of a replaced file that is not read any more', async () => {
     const keeper = keepOpen(path, { checkEveryMs: 20 });
-    await ask(COUNT);
+    await queryOnce(COUNT);
     expect(await timesOpen()).toBeGreaterThan(0);
     await publish(more.path);
     await expect.poll(timesOpen).toBe(0);
@@ -125,7 +125,7 @@ describe('a kept published file', () => {
     vi.spyOn(DuckDBConnection.prototype, 'run').mockRejectedValueOnce(
       new Error('FATAL Error: Failed: database has been invalidated because of a previous fatal error.'),
     );
-    expect(await ask(COUNT)).toBe(inMore);
+    expect(await queryOnce(COUNT)).toBe(inMore);
     vi.restoreAllMocks();
     expect(await timesOpen()).toBe(byOne * 2);
     during.close();

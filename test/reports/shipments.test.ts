@@ -25,18 +25,18 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-/** One session for each set of filters: opening it costs more than what is asked. */
+/** One session for each set of filters: opening it costs more than a query. */
 const sessions = new Map<string, Promise<ReportSession>>();
 
-async function ask(
+async function runWith(
   conditions: ShipmentsRequest['conditions'] = {},
   more: Partial<ShipmentsRequest> & { readonly filters?: ReportFilters; readonly path?: string } = {},
 ): Promise<ShipmentsPage> {
-  const { filters = {}, path: databasePath = fixture.path, ...asked } = more;
+  const { filters = {}, path: databasePath = fixture.path, ...request } = more;
   const key = JSON.stringify([databasePath, filters]);
   const session = sessions.get(key) ?? openReportSession({ databasePath, filters, timeLimitMs: 600_000 });
   sessions.set(key, session);
-  return (await session).shipments({ conditions, limit: 10_000, ...asked });
+  return (await session).shipments({ conditions, limit: 10_000, ...request });
 }
 
 const numbers = ({ result }: ShipmentsPage) => result.rows.map((row) => row.tracking_number);
@@ -83,7 +83,7 @@ describe('a condition', () => {
   test.each(cases)(
     '%s of "%s" finds exactly those lines, and sums them exactly',
     async (name, value, holds) => {
-      const found = await ask({ [name]: [value] });
+      const found = await runWith({ [name]: [value] });
       const expected = counted.filter(holds);
       expect(expected.length).toBeGreaterThan(0);
       expect(numbers(found).sort()).toEqual(expected.map(({ tracking }) => tracking).sort());
@@ -94,7 +94,7 @@ describe('a condition', () => {
   );
 
   test('of several values means any, several conditions mean all, beside the filters of every report', async () => {
-    const found = await ask(
+    const found = await runWith(
       { service: ['Ground', '2Day'], lines: ['charges'] },
       { filters: { carriers: ['UPS'], from: '2026-02-01', to: '2026-03-31' } },
     );
@@ -112,30 +112,30 @@ describe('a condition', () => {
   test('a tracking number is found however it is typed, and by its beginning', async () => {
     const path = (await reportsFixture([anInvoice([aShipment({ tracking: '1Z999AA1' }), aShipment()])])).path;
     for (const typed of ['1Z999AA1', ' 1z 999 aa1 ', '1Z999*'])
-      expect(numbers(await ask({ tracking: [typed] }, { path }))).toEqual(['1Z999AA1']);
-    expect(numbers(await ask({ tracking: ["1Z' or true --"] }, { path }))).toEqual([]);
+      expect(numbers(await runWith({ tracking: [typed] }, { path }))).toEqual(['1Z999AA1']);
+    expect(numbers(await runWith({ tracking: ["1Z' or true --"] }, { path }))).toEqual([]);
   });
 
   test('an invoice is found by number and by id', async () => {
     const [first] = invoices;
     for (const typed of [first?.number ?? '', first?.id.toUpperCase() ?? ''])
-      expect((await ask({ invoice: [typed] })).result.rows).toHaveLength(first?.shipments.length ?? 0);
+      expect((await runWith({ invoice: [typed] })).result.rows).toHaveLength(first?.shipments.length ?? 0);
   });
 
   test('that is invalid is refused with an alternative', async () => {
-    for (const [name, value, told] of [
+    for (const [name, value, message] of [
       ['cost_from', '1,5', /"1,5" is no amount for cost from: write digits with a point/],
       ['trackin', 'x', /have no condition "trackin"\. Did you mean tracking/],
       ['is_colour', 'x', /have no condition "is_colour"/],
       ['lines', 'all', /take charges, credits, free/],
       ['days_from', 'soon', /"soon" is not a date/],
     ] as const) {
-      await expect(ask({ [name]: [value] })).rejects.toThrow(told);
-      await expect(ask({ [name]: [value] })).rejects.toMatchObject({ code: 'invalid-filter' });
+      await expect(runWith({ [name]: [value] })).rejects.toThrow(message);
+      await expect(runWith({ [name]: [value] })).rejects.toMatchObject({ code: 'invalid-filter' });
     }
-    await expect(ask({}, { sort: 'cost' })).rejects.toThrow(/no column "cost" for sort/);
-    await expect(ask({}, { columns: ['carrier', 'zone_'] })).rejects.toThrow(/Did you mean zone/);
-    await expect(ask({}, { after: 'bm9uZQ' })).rejects.toThrow(/begin with the first/);
+    await expect(runWith({}, { sort: 'cost' })).rejects.toThrow(/no column "cost" for sort/);
+    await expect(runWith({}, { columns: ['carrier', 'zone_'] })).rejects.toThrow(/Did you mean zone/);
+    await expect(runWith({}, { after: 'bm9uZQ' })).rejects.toThrow(/begin with the first/);
   });
 });
 
@@ -149,13 +149,13 @@ describe('pages', () => {
     '-billable_weight',
     'invoice_id',
     '-loaded_at',
-  ])('by %s follow one another without a gap or a repeat, and stand in one order', async (sort) => {
-    const whole = await ask({}, { sort });
+  ])('by %s follow one another without a gap or a repeat, in one order', async (sort) => {
+    const whole = await runWith({}, { sort });
     const key = (row: Readonly<Record<string, unknown>>) => `${row.invoice_id}/${row.row_number}`;
     const seen: string[] = [];
     let after: string | null | undefined;
     do {
-      const page = await ask({}, { sort, limit: 150, totals: whole.totals, ...(after ? { after } : {}) });
+      const page = await runWith({}, { sort, limit: 150, totals: whole.totals, ...(after ? { after } : {}) });
       seen.push(...page.result.rows.map(key));
       expect(page.totals.rows).toEqual(whole.totals.rows);
       after = page.next;
@@ -176,13 +176,13 @@ describe('pages', () => {
   });
 
   test('have the columns that were chosen, in the order of the list', async () => {
-    const { result } = await ask({}, { columns: ['billing_cost,carrier', 'tracking_number'], limit: 1 });
+    const { result } = await runWith({}, { columns: ['billing_cost,carrier', 'tracking_number'], limit: 1 });
     expect(Object.keys(result.rows[0] ?? {})).toEqual(['carrier', 'tracking_number', 'billing_cost']);
   });
 });
 
 test('an export has every row, and names the filters and conditions inside', async () => {
-  const { result } = await ask({ service: ['Ground'] }, { filters: { carriers: ['fedex'] } });
+  const { result } = await runWith({ service: ['Ground'] }, { filters: { carriers: ['fedex'] } });
   const about = JSON.parse(String((await renderReport(result, 'about')).body));
   expect(about.filters.carriers).toEqual(['fedex']);
   expect(about.parameters).toEqual({ service: 'Ground' });
@@ -199,7 +199,7 @@ test('reports in the head what another level holds', async () => {
   const service =
     invoices.find(({ level, state }) => level === 'partner' && state === 'loaded')?.shipments[0]?.tracking ??
     '';
-  const { result } = await ask({ tracking: [service] });
+  const { result } = await runWith({ tracking: [service] });
   expect(result.head.notes.join(' ')).toMatch(/Left out: \d shipments? of 1 invoice at partner level/);
 });
 
@@ -209,7 +209,7 @@ test('two partners are never added up', async () => {
     anInvoice([aShipment({ cost: '2', tracking: 'SAME' })], { partnerId: 'two' }),
   ]);
   try {
-    const found = await ask({}, { path: two.path });
+    const found = await runWith({}, { path: two.path });
     expect(found.totals.rows.map((row) => [row.partner_id, row.billing_cost, row.packages])).toEqual([
       ['one', '1.0000', 1],
       ['two', '2.0000', 1],

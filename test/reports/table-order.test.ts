@@ -1,4 +1,4 @@
-/** The order a reader asks for, and sums of columns, to the last digit. */
+/** Rows in the requested order, and exact sums of columns. */
 
 import { describe, expect, test } from 'vitest';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';

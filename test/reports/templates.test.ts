@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { templatesIn } from '../../reports/render/templates.ts';
 
-test('a page asked for the first time after another version was installed is that of the running one', () => {
+test('renders the templates of the running version after another version was installed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'billsync-templates-'));
   writeFileSync(join(folder, 'page.eta'), `<p><%= it.name %><%~ include('./part', it) %></p>`);
   writeFileSync(join(folder, 'part.eta'), '<b><%= it.name %></b>');

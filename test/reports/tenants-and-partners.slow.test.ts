@@ -1,4 +1,4 @@
-/** Tenants and partners are told apart by their ids: names are labels, and filters find both. */
+/** Tenants and partners are distinguished by their ids: names are labels, and filters find both. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
@@ -20,12 +20,12 @@ function billed(tenant: string, cost: string, stated: Partial<FixtureInvoice> = 
 
 async function over(invoices: readonly FixtureInvoice[]): Promise<{
   readonly fixture: ReportsFixture;
-  readonly ask: (name: string, filters?: ReportFilters) => Promise<ReportResult>;
+  readonly run: (name: string, filters?: ReportFilters) => Promise<ReportResult>;
 }> {
   const fixture = await reportsFixture(invoices);
   return {
     fixture,
-    ask: fixture.run,
+    run: fixture.run,
   };
 }
 
@@ -46,7 +46,7 @@ describe('tenants', () => {
   afterAll(() => it.fixture.remove());
 
   test('have a row per id, and a renamed one has one row with its latest name', async () => {
-    expect(cells(await it.ask('tenants'), 'tenant', 'tenant_id', 'billing_cost')).toEqual([
+    expect(cells(await it.run('tenants'), 'tenant', 'tenant_id', 'billing_cost')).toEqual([
       ['ups', 't-5', '64.0000'],
       ['Old Name', 't-4', '32.0000'],
       ['New Name', 't-3', '24.0000'],
@@ -67,22 +67,22 @@ describe('tenants', () => {
       '7.0000',
       ['The tenant "Odd & Sons" is Odd & Sons (t-1) and Odd & Sons (t-2) and Odd & Sons (no id).'],
     ],
-  ])('match the filter %s', async (asked, cost, notes) => {
-    const { rows, head } = await it.ask('carriers', { tenants: [asked] });
+  ])('match the filter %s', async (filter, cost, notes) => {
+    const { rows, head } = await it.run('carriers', { tenants: [filter] });
     expect(rows.map((row) => row.billing_cost)).toEqual([cost]);
-    const said = notes.length > 0 ? notes : [`The tenant "${asked}" is Odd & Sons (t-1).`];
-    expect(head.notes).toEqual(expect.arrayContaining(said));
+    const expected = notes.length > 0 ? notes : [`The tenant "${filter}" is Odd & Sons (t-1).`];
+    expect(head.notes).toEqual(expect.arrayContaining(expected));
   });
 
   test('match the same filters in lists of invoices', async () => {
-    const found = await it.ask('waiting', { tenants: ['DRAFT-7'] });
+    const found = await it.run('waiting', { tenants: ['DRAFT-7'] });
     expect(cells(found, 'tenant')).toEqual([['draft-7']]);
-    expect((await it.ask('waiting', { tenants: ['t-7'] })).rows).toHaveLength(1);
-    expect((await it.ask('waiting', { tenants: ['t-1'] })).rows).toEqual([]);
+    expect((await it.run('waiting', { tenants: ['t-7'] })).rows).toHaveLength(1);
+    expect((await it.run('waiting', { tenants: ['t-1'] })).rows).toEqual([]);
   });
 
   test('that do not exist match nothing, and the nearest name is suggested', async () => {
-    const { rows, head } = await it.ask('tenants', { tenants: ['new nam'] });
+    const { rows, head } = await it.run('tenants', { tenants: ['new nam'] });
     expect(rows).toEqual([]);
     expect(head.matches).toEqual([
       { filter: 'tenant', given: 'new nam', matched: [], nearest: ['New Name'] },
@@ -91,7 +91,7 @@ describe('tenants', () => {
   });
 });
 
-describe('words of filters', () => {
+describe('names in filters', () => {
   let it: Awaited<ReturnType<typeof over>>;
   beforeAll(async () => {
     it = await over([
@@ -112,13 +112,13 @@ describe('words of filters', () => {
     [{ carriers: ['upss'] }, undefined, 'No carrier is "upss"; the nearest are ups and Ups and usps.'],
     [{ zones: ['77'] }, undefined, 'No zone is "77"'],
   ])('%j match other letter cases, with a note', async (filters, cost, note) => {
-    const { rows, head } = await it.ask('tenants', filters);
+    const { rows, head } = await it.run('tenants', filters);
     expect(rows[0]?.billing_cost).toBe(cost);
     expect(head.notes.join('\n')).toContain(note);
   });
 
   test('that are written as in the file need no note', async () => {
-    const { rows, head } = await it.ask('tenants', { zones: [''], carriers: ['usps'], currencies: ['USD'] });
+    const { rows, head } = await it.run('tenants', { zones: [''], carriers: ['usps'], currencies: ['USD'] });
     expect(rows[0]?.billing_cost).toBe('4.0000');
     expect(head.notes).toEqual([]);
   });
@@ -136,25 +136,25 @@ describe('partners', () => {
   });
   afterAll(() => it.fixture.remove());
 
-  test.each(['p-2', 'P-2', 'north parcel'])('match the filter %s', async (asked) => {
-    const { rows, head } = await it.ask('tenants', { partners: [asked] });
+  test.each(['p-2', 'P-2', 'north parcel'])('match the filter %s', async (filter) => {
+    const { rows, head } = await it.run('tenants', { partners: [filter] });
     expect(rows.map((row) => [row.billing_cost, row.partner_id])).toEqual([['2.0000', 'p-2']]);
     expect(head.shipments).toBe(1);
   });
 
   test('that do not exist match nothing', async () => {
-    const { rows, head } = await it.ask('tenants', { partners: ['p-9'] });
+    const { rows, head } = await it.run('tenants', { partners: ['p-9'] });
     expect([rows, head.shipments]).toEqual([[], 0]);
     expect(head.notes[0]).toBe('No partner is "p-9"; the nearest are p-1 and p-2.');
   });
 
   test('own rows without a partner when only one partner is known', async () => {
-    const { fixture, ask } = await over([
+    const { fixture, run } = await over([
       billed('Acme', '1', { partnerId: 'p-1' }),
       billed('Acme', '2', { partnerId: null }),
     ]);
-    expect(cells(await ask('carriers'), 'billing_cost', 'partner_id')).toEqual([['3.0000', 'p-1']]);
-    expect(cells(await ask('carriers', { partners: ['p-1'] }), 'billing_cost')).toEqual([['3.0000']]);
+    expect(cells(await run('carriers'), 'billing_cost', 'partner_id')).toEqual([['3.0000', 'p-1']]);
+    expect(cells(await run('carriers', { partners: ['p-1'] }), 'billing_cost')).toEqual([['3.0000']]);
     await fixture.remove();
   });
 });

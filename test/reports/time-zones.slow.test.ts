@@ -70,13 +70,13 @@ async function outputsIn(zone: string) {
       .map((entry) => join(entry.parentPath, entry.name)),
   );
   return {
-    said: played.map(({ exitCode, stdout, stderr }) => [exitCode, stdout, stderr.replaceAll(root, '')]),
+    printed: played.map(({ exitCode, stdout, stderr }) => [exitCode, stdout, stderr.replaceAll(root, '')]),
     files: Object.fromEntries(
       files.sort().map((file) => [
         file.slice(root.length),
         file.endsWith('.xlsx')
           ? cellsOf(readFileSync(file)).join('\n')
-          : // A statement that is sent says when.
+          : // A sent statement contains its instant.
             readFileSync(file, 'latin1').replace(/(?<=2026-03,ship-date,|"sent_at":")[-0-9]+T[0-9:.]+Z/g, ''),
       ]),
     ),
@@ -99,7 +99,7 @@ async function pagesIn(zone: string, env: Readonly<Record<string, string>>): Pro
 
 test('reports, lists, exports, statements and pages are the same in each time zone', async () => {
   const [utc, ...others] = await Promise.all(ZONES.map(outputsIn));
-  expect(utc?.said.map(([exitCode]) => exitCode)).toEqual(COMMANDS.map(() => 0));
-  expect(utc?.said.join()).toContain('2026-03-01T01:02:03.130Z');
+  expect(utc?.printed.map(([exitCode]) => exitCode)).toEqual(COMMANDS.map(() => 0));
+  expect(utc?.printed.join()).toContain('2026-03-01T01:02:03.130Z');
   for (const other of others) expect(other).toEqual(utc);
 });

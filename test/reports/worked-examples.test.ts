@@ -104,7 +104,7 @@ function invoicesOf(example: WorkedExample): FixtureInvoice[] {
   );
 }
 
-/** A voided invoice has the instant of its void, whatever the example says of it. */
+/** A voided invoice has the instant of its void, whether or not the example states one. */
 function datesOf(invoice: Partial<FixtureInvoice>): Partial<FixtureInvoice> {
   if (invoice.state !== 'voided') return {};
   return { voidedAt: invoice.voidedAt ?? '2026-03-20T00:00:00Z' };

@@ -1,4 +1,4 @@
-/** Computes what a month still lacks, and its journal, anew from what "accrual" and "accrual-journal" say. */
+/** Computes accruals and their journal from the descriptions of `accrual` and `accrual-journal`. */
 
 import { expect, test } from 'vitest';
 import { createRandom } from '../../support/random.ts';

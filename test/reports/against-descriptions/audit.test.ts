@@ -1,4 +1,4 @@
-/** Computes reports about audit anew from what their descriptions say. */
+/** Computes reports of audit from their descriptions. */
 
 import { test } from 'vitest';
 import { decimalText as D } from '../../support/reports-fixture.ts';
@@ -148,7 +148,7 @@ test('adjustments', () =>
           later.some((line) => line.weight !== first?.weight || line.unit !== first?.unit) ? 'weight' : '',
           later.some((line) => plainZone(line.zone) !== plainZone(first?.zone ?? null)) ? 'zone' : '',
           later.some((line) => line.service !== first?.service) ? 'service' : '',
-        ].filter((word) => word !== '');
+        ].filter((part) => part !== '');
         return [
           {
             ...{ carrier, tracking_number: tracking, tenant, currency_code: currency, lines: group.length },

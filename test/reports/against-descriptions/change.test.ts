@@ -1,4 +1,4 @@
-/** Computes reports about change anew from what their descriptions say. */
+/** Computes reports of change from their descriptions. */
 
 import { test } from 'vitest';
 import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';

@@ -1,4 +1,4 @@
-/** Few prices, many lines of each, from a seed: what reports that compare like with like need to have something to say. */
+/** Few prices with many lines of each, the same for the same seed, for reports that compare like lines. */
 
 import { testName } from '../../support/processes/environment.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../support/reports-fixture.ts';
 import type { PlainLine } from './plain-arithmetic.ts';
 
-/** A line with what is said of its invoice. */
+/** A line with the attributes of its invoice. */
 export interface DenseLine extends PlainLine {
   readonly invoiceNumber: string;
   readonly level: 'tenant' | 'partner' | null;

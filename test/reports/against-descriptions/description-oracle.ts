@@ -1,7 +1,4 @@
-/**
- * What the tests share that compute reports from what their descriptions say and nothing else: in whole numbers, without SQL,
- * with filters and without.
- */
+/** Shared by the tests that compute reports from their descriptions: in whole numbers, without SQL, with and without filters. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +19,7 @@ import { plainZone, ratedPounds } from './plain-arithmetic.ts';
 export type Line = DenseLine;
 export type Plain = Record<string, unknown>;
 
-export interface Asked {
+export interface OracleRequest {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Lines of files of one's own, by table. */
   readonly files?: Readonly<Record<string, readonly string[]>>;
@@ -32,7 +29,7 @@ export interface Asked {
 
 export interface Oracle {
   /**
-   * Asks with each of the filters and compares the columns that are computed, row by row, in any order.
+   * Runs the report with each of the filters and compares the columns that are computed, row by row, in any order.
    *
    * @param oracle gets the lines that pass the filters, all that are loaded, and whether a line passes the filter by tenant, or all but `from`
    */
@@ -43,10 +40,10 @@ export interface Oracle {
       loaded: readonly Line[],
       passes: { readonly tenant: (line: Line) => boolean; readonly butFrom: (line: Line) => boolean },
     ) => readonly Plain[],
-    asked?: Asked,
+    request?: OracleRequest,
   ): Promise<void>;
   /** The same of a report that lists invoices, without filters. */
-  agreesOfInvoices(name: string, expected: readonly Plain[], asked?: Asked): Promise<void>;
+  agreesOfInvoices(name: string, expected: readonly Plain[], request?: OracleRequest): Promise<void>;
 }
 
 /** Filters, and the lines that pass them at tenant level. */
@@ -76,18 +73,18 @@ export function oracleOver(
   });
   afterAll(() => Promise.all([fixture.remove(), rm(folder, { recursive: true, force: true })]));
 
-  async function ask(
+  async function rowsOf(
     name: string,
     filters: ReportFilters,
-    { parameters, files }: Asked,
+    { parameters, files }: OracleRequest,
   ): Promise<readonly ReportRow[]> {
     const tables: Record<string, string> = {};
     for (const [table, lines] of Object.entries(files ?? {})) {
       tables[table] = join(folder, `${name}-${table}.csv`);
       await writeFile(tables[table], `${lines.join('\n')}\n`);
     }
-    const asked = { databasePath: fixture.path, name, filters, tables, parameters: parameters ?? {} };
-    return (await runReport(asked)).rows;
+    const request = { databasePath: fixture.path, name, filters, tables, parameters: parameters ?? {} };
+    return (await runReport(request)).rows;
   }
 
   function compare(found: readonly ReportRow[], expected: readonly Plain[], what: string): void {
@@ -97,18 +94,18 @@ export function oracleOver(
   }
 
   return {
-    async agrees(name, oracle, asked = {}) {
+    async agrees(name, oracle, request = {}) {
       for (const { filters, butFrom } of FILTERED) {
-        const loaded = all.filter((line) => asked.isOfAllLevels || line.level !== 'partner');
+        const loaded = all.filter((line) => request.isOfAllLevels || line.level !== 'partner');
         const tenant = (line: Line) => filters.tenants?.includes(line.tenant) ?? true;
         const passes = (line: Line) => butFrom(line) && line.shipDate >= (filters.from ?? '');
         const expected = oracle(loaded.filter(passes), loaded, { tenant, butFrom });
-        compare(await ask(name, filters, asked), expected, `${name} ${JSON.stringify(filters)}`);
+        compare(await rowsOf(name, filters, request), expected, `${name} ${JSON.stringify(filters)}`);
         if (filters.carriers === undefined) expect(expected.length).toBeGreaterThan(0);
       }
     },
-    async agreesOfInvoices(name, expected, asked = {}) {
-      compare(await ask(name, asked.filters ?? {}, asked), expected, name);
+    async agreesOfInvoices(name, expected, request = {}) {
+      compare(await rowsOf(name, request.filters ?? {}, request), expected, name);
       expect(expected.length).toBeGreaterThan(0);
     },
   };

@@ -1,4 +1,4 @@
-/** Computes the reports that list invoices anew from what their descriptions say. */
+/** Computes reports of invoices from their descriptions. */
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -156,7 +156,7 @@ describe('open amounts', () => {
     .filter(({ invoice }) => invoice.level !== 'partner')
     .map((one) => {
       const { number, due } = one.invoice;
-      // No number stands on two invoices here, so nothing is divided.
+      // Each number is of one invoice here, so no payment is divided.
       const taken = paid.filter((each) => each.number === number && each.currency === one.currency);
       return { ...one, due, open: taken.reduce((rest, { amount }) => rest - T(amount), one.total) };
     });
@@ -234,7 +234,7 @@ describe('voids and changes', () => {
         grouped(voided.shipments, ({ currency }) => [currency]).flatMap(([[currency], lines]): Plain[] => {
           const costs = costsOf(lines);
           const whole = sum([...costs.values()]);
-          const said = {
+          const common = {
             invoice_number: voided.number,
             currency_code: currency,
             shipments: lines.length,
@@ -259,7 +259,7 @@ describe('voids and changes', () => {
           return [
             ...again.map(({ other, shared, before, after }) => ({
               ...{
-                ...said,
+                ...common,
                 outcome: 'billed again',
                 replacement_number: other.number,
                 shared_numbers: shared.length,
@@ -274,7 +274,7 @@ describe('voids and changes', () => {
               : [
                   {
                     ...{
-                      ...said,
+                      ...common,
                       outcome: 'not billed again',
                       replacement_number: null,
                       shared_numbers: null,
@@ -349,7 +349,7 @@ describe('gaps', () => {
 
   function gapsOf(group: readonly FixtureInvoice[]): Plain[] {
     const [{ tenant = '' } = {}] = group;
-    const said = { tenant, invoice_level: group[0] ? levelOf(group[0]) : '' };
+    const common = { tenant, invoice_level: group[0] ? levelOf(group[0]) : '' };
     const beats = grouped(group, ({ start }) => [start])
       .map(
         ([[start], of]): Beat => ({
@@ -374,7 +374,7 @@ describe('gaps', () => {
         {
           ...{
             kind: 'voided',
-            ...said,
+            ...common,
             expected_from: textOf(Math.min(...days)),
             expected_to: textOf(Math.max(...days)),
           },
@@ -391,13 +391,13 @@ describe('gaps', () => {
         const late = Math.floor((TODAY - usualDelay - 2 - beat.start) / middle) - 1;
         if (late < 1) continue;
         found.push({
-          ...{ kind: 'overdue', ...said, expected_from: textOf(open) },
+          ...{ kind: 'overdue', ...common, expected_from: textOf(open) },
           expected_to: textOf(open + late * middle - 1),
           ...{ missing: late, after_invoice: beat.latest, before_invoice: null, usual_step: middle },
         });
       } else if (2 * (next.start - beat.start) >= 3 * middle && open < next.start) {
         found.push({
-          ...{ kind: 'period', ...said, expected_from: textOf(open), expected_to: textOf(next.start - 1) },
+          ...{ kind: 'period', ...common, expected_from: textOf(open), expected_to: textOf(next.start - 1) },
           missing: Math.max(Math.round((next.start - beat.start) / middle) - 1, 1),
           ...{ after_invoice: beat.latest, before_invoice: next.earliest, usual_step: middle },
         });
@@ -406,7 +406,7 @@ describe('gaps', () => {
     return found;
   }
 
-  function numbersMissing(prefix: string, of: readonly FixtureInvoice[], said: Plain): Plain[] {
+  function numbersMissing(prefix: string, of: readonly FixtureInvoice[], common: Plain): Plain[] {
     const counted = of
       .filter(({ number }) => number.startsWith(prefix))
       .map((invoice) => ({ ...invoice, counter: Number(invoice.number.slice(prefix.length)) }))
@@ -419,7 +419,7 @@ describe('gaps', () => {
       const dates = [before.date, next.date].sort();
       return [
         {
-          ...{ kind: 'number', ...said, expected_from: dates[0], expected_to: dates[1] },
+          ...{ kind: 'number', ...common, expected_from: dates[0], expected_to: dates[1] },
           ...{
             missing: next.counter - before.counter - 1,
             after_invoice: before.number,

@@ -1,4 +1,4 @@
-/** Computes reports about month end and health anew from what their descriptions say. */
+/** Computes reports of month end and health from their descriptions. */
 
 import { test } from 'vitest';
 import { decimalText as D } from '../../support/reports-fixture.ts';

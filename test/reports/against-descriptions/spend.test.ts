@@ -1,4 +1,4 @@
-/** Computes reports about spend anew from what their descriptions say. */
+/** Computes reports of spend from their descriptions. */
 
 import { test } from 'vitest';
 import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
@@ -31,10 +31,10 @@ test('rolling-spend', () =>
         const sum = (from: number, to: number): bigint =>
           costOf(group.filter((_, at) => (weeks[at] ?? 0) >= from && (weeks[at] ?? 0) <= to));
         // Rows begin with the week of the first line that passes the date filter.
-        const shownFrom = Math.min(...lines.map(monday));
+        const firstWeek = Math.min(...lines.map(monday));
         const found: Plain[] = [];
         for (let week = first; week <= Math.max(...weeks); week += 7) {
-          if (week < shownFrom) continue;
+          if (week < firstWeek) continue;
           const rolling = sum(week - 21, week);
           const inWeek = group.filter((line) => lines.includes(line) && monday(line) === week);
           found.push({

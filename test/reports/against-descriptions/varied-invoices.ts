@@ -49,7 +49,7 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
     const number = numberOf(prefix);
     // The first two and the last are always there, so that there is a pattern.
     const kind = beat < 2 || beat === party.count - 1 ? 19 : below(20);
-    const said = {
+    const common = {
       ...{
         tenant,
         level,
@@ -61,22 +61,28 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
       ...{ due: dateOf(date + below(60)), createdAt: at(date - 1), loadedAt: at(date + 1) },
     };
     const lines = linesOf(tenant, date);
-    const nothing = { ...said, number, proof: null, statedShipments: 3, statedTotal: `${100 + below(50)}.5` };
+    const nothing = {
+      ...common,
+      number,
+      proof: null,
+      statedShipments: 3,
+      statedTotal: `${100 + below(50)}.5`,
+    };
     switch (kind) {
       case 0:
       case 1:
         return [];
       case 2:
-        return [anInvoice(lines, { ...said, number, state: 'voided', voidedAt: at(date + 9) })];
+        return [anInvoice(lines, { ...common, number, state: 'voided', voidedAt: at(date + 9) })];
       case 3:
       case 4: {
-        const voided = anInvoice(lines, { ...said, number, state: 'voided', voidedAt: at(date + 9) });
+        const voided = anInvoice(lines, { ...common, number, state: 'voided', voidedAt: at(date + 9) });
         const again = lines.slice(below(2)).map((line) => ({ ...line, invoiceDate: dateOf(date + 5) }));
         const later = { date: dateOf(date + 5), loadedAt: at(date + 11) };
         return [
           voided,
           anInvoice([...again, ...linesOf(tenant, date + 5)], {
-            ...said,
+            ...common,
             ...later,
             number: numberOf(prefix),
           }),
@@ -97,19 +103,21 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
           }),
         ];
       case 8:
-        return [anInvoice(lines, { ...said, number, statedTotal: '77.7700' })];
+        return [anInvoice(lines, { ...common, number, statedTotal: '77.7700' })];
       case 9:
-        return [anInvoice(lines, { ...said, number, statedShipments: lines.length + 2, proof: 'unproved' })];
+        return [
+          anInvoice(lines, { ...common, number, statedShipments: lines.length + 2, proof: 'unproved' }),
+        ];
       case 10:
         return [
-          anInvoice(lines, { ...said, number, differences: [['period', said.end, dateOf(start - 9)]] }),
+          anInvoice(lines, { ...common, number, differences: [['period', common.end, dateOf(start - 9)]] }),
         ];
       case 11:
         return [
           anInvoice(
             lines.map((line) => ({ ...line, currency: 'USD' })),
             {
-              ...said,
+              ...common,
               number,
               currency: 'EUR',
               statedTotal: '9.0000',
@@ -124,15 +132,15 @@ export function variedInvoices(seed: number): FixtureInvoice[] {
         const before = first === undefined ? [] : [{ ...first, cost: '5.0000' }, ...others.slice(kind - 12)];
         return [
           anInvoice(lines, {
-            ...said,
+            ...common,
             number,
             loadedAt: at(date + 20),
-            earlier: [{ loadedAt: said.loadedAt, shipments: before }],
+            earlier: [{ loadedAt: common.loadedAt, shipments: before }],
           }),
         ];
       }
       default:
-        return [anInvoice(lines, { ...said, number })];
+        return [anInvoice(lines, { ...common, number })];
     }
   }
 
