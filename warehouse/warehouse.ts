@@ -4,8 +4,7 @@ import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { InvoiceHeader, InvoiceState, WebhookStatus } from '../lib/wire/names.ts';
-import { uuidOrNull } from '../lib/wire/text.ts';
+import type { InvoiceState } from '../lib/wire/names.ts';
 import type {
   CheckOutcome,
   Decided,
@@ -32,13 +31,16 @@ import {
   readRemovableFiles,
   recordServiceCheck,
 } from './ledger/read-invoices.ts';
-import type { FileToCheck, NamedFile } from './load/check-file.ts';
+import type { FileToCheck } from './load/check-file.ts';
 import { checkFile } from './load/check-file.ts';
 import type { OpenWarehouseOptions, Store, Tidied } from './store.ts';
 import { verifyWarehouse } from './verify.ts';
 
 export type { SetAside } from './ledger/ingest.ts';
 export type { InvoiceSummary, RemovableFile } from './ledger/read-invoices.ts';
+
+/** The values of a fact that its caller knows. */
+type Recorded<Kind extends Fact['kind']> = Omit<Extract<Fact, { readonly kind: Kind }>, 'kind' | 'at'>;
 
 export class LedgerWarehouse {
   readonly #store: Store;
@@ -86,22 +88,13 @@ export class LedgerWarehouse {
   }
 
   /** Records a response of the details endpoint. */
-  async recordDetails(details: {
-    readonly invoiceId: string;
-    readonly status: WebhookStatus | null;
-    readonly unknownStatus?: string | null;
-    readonly header: Partial<InvoiceHeader>;
-  }): Promise<void> {
-    await this.#record({ kind: 'details', at: this.#at(), ...details });
+  recordDetails(details: Recorded<'details'>): Promise<void> {
+    return this.#record({ kind: 'details', at: this.#at(), ...details });
   }
 
   /** Records the file that the service names now. */
-  async recordHash({
-    invoiceId,
-    sha256,
-    sizeBytes,
-  }: NamedFile & { readonly invoiceId: string }): Promise<void> {
-    await this.#record({ kind: 'hash-answered', at: this.#at(), invoiceId, sha256, sizeBytes });
+  recordHash(named: Recorded<'hash-answered'>): Promise<void> {
+    return this.#record({ kind: 'hash-answered', at: this.#at(), ...named });
   }
 
   async load(requested: LoadRequest): Promise<LoadOutcome> {
@@ -128,23 +121,20 @@ export class LedgerWarehouse {
 
   /** Rows remain, but are no longer part of totals. Idempotent. @throws void-not-seen */
   async voidInvoice(invoiceId: string): Promise<{ readonly hadRows: boolean }> {
-    const state = await this.#voidState(invoiceId);
-    if (!state.isVoided) {
+    const invoice = await this.invoice(invoiceId);
+    const hadRows = invoice !== null && invoice.loadedVersion !== null;
+    if (invoice === null || invoice.voidBasis === null) {
       // The caller knows of the void from an event or from details that are not ingested yet.
       await this.recordDetails({ invoiceId, status: 'voided', header: {} });
       // Checked before the void is reported as done; the activity is retried.
-      if (state.hasRows && !(await this.#voidState(invoiceId)).isVoided)
+      if (hadRows && (await this.invoice(invoiceId))?.voidBasis === null)
         throw new WarehouseError('void-not-seen', [invoiceId]);
     }
-    return { hadRows: state.hasRows };
+    return { hadRows };
   }
 
-  async markNeedsAttention(request: {
-    readonly invoiceId: string;
-    readonly code: string;
-    readonly reason: string;
-  }): Promise<void> {
-    await this.#record({ kind: 'attention', at: this.#at(), ...request });
+  markNeedsAttention(attention: Recorded<'attention'>): Promise<void> {
+    return this.#record({ kind: 'attention', at: this.#at(), ...attention });
   }
 
   /** The state is derived from events and loads again. */
@@ -156,13 +146,11 @@ export class LedgerWarehouse {
   }
 
   /** Records the current failure, or null for its end. Does not change the state. */
-  async recordFailure(
-    invoiceId: string,
-    failure: { readonly code: string; readonly reason: string } | null,
-  ): Promise<void> {
-    const at = this.#at();
-    if (failure === null) await this.#record({ kind: 'recovered', at, invoiceId });
-    else await this.#record({ kind: 'failure', at, invoiceId, ...failure });
+  recordFailure(invoiceId: string, failure: Omit<Recorded<'failure'>, 'invoiceId'> | null): Promise<void> {
+    const record = { at: this.#at(), invoiceId };
+    return this.#record(
+      failure === null ? { kind: 'recovered', ...record } : { kind: 'failure', ...record, ...failure },
+    );
   }
 
   /** Undoes a void or chooses a version for an operator. */
@@ -274,13 +262,6 @@ export class LedgerWarehouse {
     reportSetAside(ingested, { log: this.#log, onSetAside: this.#onSetAside });
     if (ingested.changes > 0) this.#changed();
     return { events: ingested.events };
-  }
-
-  async #voidState(invoiceId: string): Promise<{ isVoided: boolean; hasRows: boolean }> {
-    const id = uuidOrNull(invoiceId);
-    if (id === null) return { isVoided: false, hasRows: false };
-    const [row] = await this.#store.ledgers.all('void-state', { invoice_id: id });
-    return { isVoided: row?.is_voided === true, hasRows: row?.has_rows === true };
   }
 
   /** The ledgers ingest the fact from the archive, as in a rebuild. */

@@ -179,12 +179,21 @@ function asCliError({ error, stack }: Extract<FromChild, { kind: 'failed' }>): C
   return new CliError(exitCode, what, { subject: subject ?? undefined, hint: hint ?? undefined, cause });
 }
 
-/** Without settings, which are sent as a message. The endpoint, which other machines reach, gets no credentials of others. */
-function environmentOf(role: ChildRole, { archive }: Pick<Settings, 'archive'>): NodeJS.ProcessEnv {
-  const isLeftOut = (name: string): boolean =>
-    name.startsWith('BILLSYNC_') ||
-    (role === 'webhook' && (/^PG[A-Z]+$/.test(name) || (name.startsWith('AWS_') && archive.kind !== 's3')));
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isLeftOut(name)));
+/** Variables that the system and libraries read; settings are sent as a message. */
+const SYSTEM =
+  /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|NO_COLOR|FORCE_COLOR|NODE_\w+|SSL_CERT_(FILE|DIR)|XDG_\w+|UV_\w+|MALLOC_\w+|LD_\w+|OTEL_\w+|TEMPORAL_\w+)$/;
+
+/** Only what the role reads: any other variable may be a credential, and the endpoint is reached from other machines. */
+function environmentOf(
+  role: ChildRole,
+  { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,
+): NodeJS.ProcessEnv {
+  const readsLake = role === 'worker' && warehouse.kind === 'ducklake';
+  const isRead = (name: string): boolean =>
+    SYSTEM.test(name) ||
+    (name.startsWith('AWS_') && (archive.kind === 's3' || readsLake)) ||
+    (/^PG[A-Z]+$/.test(name) && readsLake);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isRead(name)));
 }
 
 /** The endpoint calls the service only to learn the partner, and needs no secret of the warehouse or the admin port. */

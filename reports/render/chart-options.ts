@@ -108,7 +108,7 @@ function barOption(drawing: Drawing): Drawn {
   const names = bars.map((point) => shortened(point.key, width));
   const amounts = bars.map((point) => rounded(point.value ?? '0', unit));
   const option = {
-    ...frame('item'),
+    ...frame('axis'),
     grid: {
       ...{ left: widthOf(names), right: widthOf(amounts), top: 10, bottom: 50 },
       outerBoundsMode: 'none',
@@ -318,7 +318,7 @@ function waterfallOption(drawing: Drawing): Drawn {
   const stacked = { type: 'bar', stack: 'steps', stackStrategy: 'all', barMaxWidth: 70 };
   const names = points.map(({ key }) => shortened(key, width));
   const option = {
-    ...frame('item'),
+    ...frame('axis'),
     grid: { left: 56, right: 16, top: 40, bottom: 36, outerBoundsMode: 'none' },
     xAxis: {
       ...categoryAxis(names),

@@ -193,11 +193,6 @@ select unnest(from_json($states::json, '[{
     "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
     "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
 
--- name: void-state
-select voided_at is not null as is_voided, current_load_id is not null as has_rows
-from invoice_state
-where invoice_id = $invoice_id::uuid
-
 -- name: known-events
 -- The keys are read first, so that the ledger is read only for events that it has. The caller holds the ledger lock until the
 -- insert is committed.
