@@ -191,7 +191,12 @@ async function rebuildWithoutPresence({ query, dashboard, all, note, fail }: Sta
     "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1::integer::oid",
     [LOCK.presence],
   );
-  const { code, err } = await dashboard.product.command('rebuild');
+  let { code, err } = await dashboard.product.command('rebuild');
+  // With twenty connections it may find none; the message says so, and it is tried again.
+  for (let tries = 0; code === 5 && err.includes('no free connection') && tries < 20; tries += 1) {
+    await sleep(1_000);
+    ({ code, err } = await dashboard.product.command('rebuild'));
+  }
   note(`the rebuild ended with ${code}`);
   if (code === 8 && !/billsync worker .* pid \d+/.test(err))
     fail(`a refused rebuild names no worker: ${err}`);

@@ -43,31 +43,21 @@ export async function loadExtensions(run: RunStatement, names: readonly Extensio
 async function loadOne(run: RunStatement, name: ExtensionName): Promise<void> {
   const version = duckdbVersion();
   const cached = join(extensionCache(version), `${name}.duckdb_extension`);
-  const steps: readonly { readonly where: string; readonly climb: () => Promise<unknown> }[] = [
-    { where: "DuckDB's own folder", climb: () => run(`load ${name}`) },
-    { where: `${cached}`, climb: () => loadFile(run, cached) },
-    { where: 'extensions.duckdb.org', climb: () => install(run, name) },
+  const places: readonly (readonly [place: string, ...statements: string[]])[] = [
+    ["DuckDB's own folder", `load ${name}`],
+    [cached, `load ${quoted(cached)}`],
+    ['extensions.duckdb.org', `install ${name}`, `load ${name}`],
   ];
   const attempts: string[] = [];
-  for (const { where, climb } of steps) {
+  for (const [place, ...statements] of places) {
     try {
-      await climb();
+      for (const statement of statements) await run(statement);
       return;
     } catch (error) {
-      attempts.push(`${where}: ${firstLine(error)}`);
+      attempts.push(`${place}: ${firstLine(error)}`);
     }
   }
   throw new WarehouseError('extension-missing', [name, version, attempts.join('; ')]);
-}
-
-async function loadFile(run: RunStatement, path: string): Promise<unknown> {
-  if (!existsSync(path)) throw new Error('not there');
-  return run(`load ${quoted(path)}`);
-}
-
-async function install(run: RunStatement, name: ExtensionName): Promise<unknown> {
-  await run(`install ${name}`);
-  return run(`load ${name}`);
 }
 
 /** The first sentence of DuckDB's message. */
@@ -166,13 +156,11 @@ const IDLE_LIMIT_MS = 11 * 60_000;
  * For each of the two attached databases: a scan uses the connection of its transaction, and idle connections are closed. Transactions
  * that run at the same time exceed the number, because one that waits for a second connection could wait for itself.
  */
-function connectionLimits(): readonly string[] {
-  return [
-    'set global pg_use_ctid_scan = false',
-    'set global pg_pool_max_connections = 1',
-    'set global pg_pool_idle_timeout_millis = 2000',
-  ];
-}
+const CONNECTION_LIMITS = [
+  'set global pg_use_ctid_scan = false',
+  'set global pg_pool_max_connections = 1',
+  'set global pg_pool_idle_timeout_millis = 2000',
+];
 
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
@@ -214,7 +202,7 @@ export async function attachLake(
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
-  for (const setting of connectionLimits()) await run(setting);
+  for (const setting of CONNECTION_LIMITS) await run(setting);
   const { password } = place.address;
   const libpq = limited(place.address.libpq, readOnly ? 'reader' : 'duckdb');
   const secret = catalogSecret(place.address);
