@@ -182,7 +182,8 @@ function timeOption(drawing: Drawing): Drawn {
     series: [
       ...series.map(([name, members], at) => ({
         ...{ name, ...(isStack ? columns : lineOf(at)) },
-        data: dataOf(members, (index) => isStack || index !== openAt),
+        // A line that begins with the incomplete month has no step to it.
+        data: dataOf(members, (index) => isStack || index !== openAt || openAt === 0),
       })),
       // The last step to an incomplete month is a line of its own.
       ...(openAt < 1 || isStack

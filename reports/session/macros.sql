@@ -294,11 +294,6 @@ create or replace temp macro middle_values(sorted, n) as
         }
     );
 
--- Whether the chosen rows of a group differ in a value; null is a value of its own.
-create or replace temp macro differ(x, is_chosen) as
-    coalesce(min(x) filter (where is_chosen) <> max(x) filter (where is_chosen), false)
-    or count(x) filter (where is_chosen) not in (0, count(*) filter (where is_chosen));
-
 -- The packages of a group (ADR 18): its lines less those that repeat a number that the group already has.
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 

@@ -35,38 +35,45 @@ looked_up as (
     union
     select mark_of(tracking_number) from disputed
 ),
-numbers as (
+lines as (
     select
-        s.carrier,
-        s.tracking_number,
-        s.currency_code,
-        s.tenant,
-        count(*) as lines,
-        count(distinct s.invoice_id) as invoices,
-        arg_min(
-            s.billing_cost, {dated: s.invoice_generation_date, invoice_id: s.invoice_id, row_number: s.row_number}
-        ) filter (where s.billing_cost > 0) as first_charge,
-        sum(s.billing_cost) filter (where s.billing_cost > 0) as charged,
-        credits_of(s.billing_cost) as credited,
-        differ(s.billable_weight, s.billing_cost > 0) or differ(s.billable_weight_unit, s.billing_cost > 0)
-            as has_other_weight,
-        differ(s.zone, s.billing_cost > 0) as has_other_zone,
-        differ(s.service_level, s.billing_cost > 0) as has_other_service,
-        min(s.invoice_generation_date) as first_invoice_date,
-        max(s.invoice_generation_date) as last_invoice_date
+        s.*,
+        row_number() over number as place,
+        first_value(s.billable_weight) over number as first_weight,
+        first_value(s.billable_weight_unit) over number as first_unit,
+        first_value(s.zone) over number as first_zone,
+        first_value(s.service_level) over number as first_service
     from loaded_shipments as s
     semi join looked_up as m on m.mark = mark_of(s.tracking_number)
-    group by s.carrier, s.tracking_number, s.currency_code, s.tenant
-    having bool_or(s.is_examined)
-    and (lines > 1 or credited < 0 or s.tracking_number in (select tracking_number from disputed))
+    window number as (
+        partition by s.carrier, s.tracking_number, s.currency_code, s.tenant
+        order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
+    )
+    qualify bool_or(s.is_examined) over (partition by s.carrier, s.tracking_number, s.currency_code, s.tenant)
 ),
-placed as (
+numbers as (
     select
-        *,
+        carrier,
+        tracking_number,
+        currency_code,
+        tenant,
+        count(*) as lines,
+        count(distinct invoice_id) as invoices,
+        sum(billing_cost) filter (where place = 1 and billing_cost > 0) as first_charge,
+        coalesce(sum(billing_cost) filter (where place > 1 and billing_cost > 0), 0) as adjusted,
+        credits_of(billing_cost) as credited,
+        count(*) filter (
+            where billing_cost > 0
+            and (billable_weight is distinct from first_weight or billable_weight_unit is distinct from first_unit)
+        ) > 0 as has_other_weight,
+        count(*) filter (where billing_cost > 0 and zone is distinct from first_zone) > 0 as has_other_zone,
+        count(*) filter (where billing_cost > 0 and service_level is distinct from first_service) > 0 as has_other_service,
+        max(invoice_generation_date) as last_invoice_date,
         row_number() over (
-            partition by lower(carrier), tracking_number, currency_code order by first_invoice_date, carrier, tenant
+            partition by lower(carrier), tracking_number, currency_code order by min(invoice_generation_date), carrier, tenant
         ) as place
-    from numbers
+    from lines
+    group by carrier, tracking_number, currency_code, tenant
 )
 select
     n.carrier,
@@ -76,7 +83,7 @@ select
     n.lines,
     n.invoices,
     n.first_charge,
-    coalesce(n.charged - n.first_charge, 0) as adjusted,
+    n.adjusted,
     n.credited,
     nullif(
         concat_ws(
@@ -90,9 +97,9 @@ select
     d.amount as disputed,
     case when d.amount is not null then greatest(d.amount + n.credited, 0) end as outstanding,
     n.last_invoice_date
-from placed as n
+from numbers as n
 left join disputed as d
     on n.place = 1 and d.carrier = lower(n.carrier) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
 where n.lines > 1 or n.credited < 0 or d.amount is not null
-order by n.currency_code, adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
+order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
 limit $limit

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EXIT } from '../../../cli/errors.ts';
+import { createRoleContext } from '../../../cli/roles/run-role.ts';
 import { openSavedViews } from '../../../dashboard/pages/saved-views.ts';
 import { openClaims, openDisputes } from '../../../finance/disputes/disputes.ts';
 import { acknowledgeAlerts, openAlerts } from '../../../lib/alerts/alert-store.ts';
@@ -120,6 +121,17 @@ test('stores rules by a command on one machine for the others, and exports every
   expect(await runCommand(['user-files', 'import', folder], { env })).toMatchObject({ exitCode: EXIT.done });
   expect(await runCommand(['audit', 'verify'], { env })).toMatchObject({ exitCode: EXIT.done });
   expect((await disputesOn(alone).list()).claims).toHaveLength(22);
+});
+
+test('is used by a process that receives its settings from `up`', async () => {
+  const dataDir = makeDataDir();
+  const settings = { ...testSettings(dataDir), warehouse: lake.warehouse };
+  const log = createLogger(settings, 'worker', { write: () => {} });
+  const stopping = new AbortController().signal;
+  const { alerts } = createRoleContext({ settings, role: 'worker', log, fatal: () => {}, stopping });
+  alerts.raise({ key: 'drift', title: 'The warehouse differs' });
+  await alerts.close();
+  expect((await openAlerts(machine(0))).map(({ key }) => key)).toContain('drift');
 });
 
 test('keeps the files of test and production apart', async () => {
