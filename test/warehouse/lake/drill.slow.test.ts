@@ -8,5 +8,6 @@ test('loses, doubles and shows in part no invoice while workers, endpoints, Post
   expect(result.broken).toEqual([]);
   expect(result.acknowledged).toBeGreaterThan(100);
   expect(result.reads).toBeGreaterThan(20);
-  expect(result.connections.worker).toBeLessThanOrEqual(6);
+  // Six, and one for moments for the files that people make.
+  expect(result.connections.worker).toBeLessThanOrEqual(7);
 }, 900_000);
