@@ -6,8 +6,6 @@
  * `npm run chaos -- lake [--seed N] [--short] [--only WORD]`: ten minutes, or two. The seed decides invoices, victims and pauses.
  */
 
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type pg from 'pg';
@@ -565,11 +563,8 @@ async function inspect(stage: Stage): Promise<void> {
     const codes = ended.filter((code) => code !== 8);
     if (codes.length > 0) fail(`${name} ended by itself with ${codes.join(', ')}`);
   }
-  for (const name of Object.keys(CLOCKS)) {
-    const machine = all.find((one) => one.name === name);
-    const path = join(machine?.product.dataDir ?? '', 'run', `alerts-${machine?.role}.json`);
-    if (!(await readFile(path, 'utf8')).includes('"clock"')) fail(`no alert names the clock of ${name}`);
-  }
+  const { out } = await dashboard.product.command('alerts', 'list', '--json');
+  if (!out.includes('"clock"')) fail(`no alert names a wrong clock: ${out}`);
 }
 
 export const summary =
