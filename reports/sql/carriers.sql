@@ -30,7 +30,7 @@ with shared as (
         sum(ten_thousandths(billing_cost) * ten_thousandths(billing_cost)) over currency as squares,
         ten_thousandths(sum(billing_cost) over currency) * ten_thousandths(sum(billing_cost) over currency) as square,
         min(billing_cost) over currency >= 0 and sum(billing_cost) over currency > 0 as has_shares
-    from totals_by(carrier, null)
+    from totals_by('invoiced_months', carrier, null)
     window currency as (partition by currency_code)
 )
 select

@@ -30,5 +30,5 @@ select
     packages,
     credits,
     b as tenant_id
-from totals_by(tenant, tenant_id)
+from totals_by('invoiced_months', tenant, tenant_id)
 order by currency_code, billing_cost desc, tenant

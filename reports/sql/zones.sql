@@ -34,5 +34,5 @@ select
     normal_zone(a) as zone,
     percent_of(shipments, sum(shipments) over (partition by currency_code)) as share_of_shipments,
     credits
-from totals_by(carrier_zone, null)
+from totals_by('invoiced_zones', carrier_zone, null)
 order by currency_code, zone_number(normal_zone(a)) nulls last, zone nulls last, carrier_zone

@@ -27,7 +27,7 @@ create or replace temp view selected_invoices as
 select * from filtered_invoices where matches_level(invoice_level)
 
 -- name: amounts-by-invoice
--- Amounts of each invoice by tenant, carrier, zone, unit and period, to which the owner is joined: few rows.
+-- Amounts of each invoice by tenant, carrier, unit and period, to which the owner is joined: few rows.
 create or replace temp macro amounts_by_invoice(period) as table
     select g.*, i.tenant_id, i.partner_id
     from (
@@ -35,7 +35,6 @@ create or replace temp macro amounts_by_invoice(period) as table
             invoice_id,
             tenant,
             carrier,
-            carrier_zone,
             period as start,
             currency_code,
             billable_weight_unit as unit,
@@ -53,9 +52,24 @@ create or replace temp macro amounts_by_invoice(period) as table
 create temp table if not exists invoiced_months as
 from amounts_by_invoice(month_start(report_date))
 
+-- name: invoiced-zones
+-- Amounts of each invoice by zone and unit: separate, because the zone would multiply the rows of `invoiced_months`.
+create or replace temp view invoiced_zones as
+select
+    invoice_id,
+    carrier_zone,
+    currency_code,
+    billable_weight_unit as unit,
+    count(*) as shipments,
+    sum(billing_cost) as billing_cost,
+    credits_of(billing_cost) as credits,
+    sum(billable_weight) as weight
+from selected_shipments
+group by all
+
 -- name: totals-by
--- Totals by up to two columns of the lines.
-create or replace temp macro totals_by(first_key, second_key) as table
+-- Totals by up to two columns of the lines; `amounts` is 'invoiced_months' or 'invoiced_zones'.
+create or replace temp macro totals_by(amounts, first_key, second_key) as table
     select *, packages_of(shipments, repeats) as packages, per(billing_cost, packages_of(shipments, repeats)) as cost_per_shipment
     from (
         select
@@ -70,7 +84,8 @@ create or replace temp macro totals_by(first_key, second_key) as table
             sum(credits) as credits,
             sum(repeats) as repeats
         from (
-            select first_key as a, second_key as b, currency_code, invoice_id, shipments, billing_cost, weight, unit, credits from invoiced_months
+            select first_key as a, second_key as b, currency_code, invoice_id, shipments, billing_cost, weight, unit, credits
+            from query_table(amounts)
             union all by name
             from repeats_by(first_key, second_key, null, null)
         )
