@@ -28,7 +28,10 @@ test('keeps an alert open while the counting file differs from its announcement'
   const open = async (work: () => Promise<unknown>) => {
     const alerts = createAlerts({
       ...{
-        settings: { alerts: { quietWindow: '1h', webhookUrl: null }, environment: 'test' } as never,
+        settings: {
+          alerts: { quietWindow: '1h', webhookUrl: null, runbookUrl: null },
+          environment: 'test',
+        } as never,
         log: silent,
       },
       ...{ scrub: (text: string) => text, store: { dataDir, role: 'worker' } },
