@@ -12,12 +12,12 @@ import { runSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { attackEach } from '../support/attack.ts';
 import {
-  askLake,
   type LakeServer,
   type LakeTestSettings,
   lookAtLake,
   PASSWORD,
-  shownPath,
+  publishedPath,
+  queryLake,
   startLakeServer,
 } from '../warehouse/lake/support.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, type TestWarehouse } from '../warehouse/support.ts';
@@ -63,7 +63,7 @@ test.each(['in the setting', 'in PGPASSWORD'])(
 );
 
 test('runs no catalog statement and overwrites no file with `billsync sql`', async () => {
-  const databasePath = shownPath(settings);
+  const databasePath = publishedPath(settings);
   const files = (): string[] =>
     readdirSync(settings.warehouse.dataPath, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.parquet'))
@@ -105,7 +105,7 @@ test('reads all and writes nothing with the documented reader credentials', asyn
   await server.query(settings, script.replaceAll('for role billsync ', 'for role lake '));
   const asReader = settings.warehouse.catalog.replace('user=lake', 'user=billsync_reader');
   const reader = { ...settings, warehouse: { ...settings.warehouse, catalog: asReader } };
-  expect(await askLake(reader, COUNT)).toEqual([{ n: 2 }]);
+  expect(await queryLake(reader, COUNT)).toEqual([{ n: 2 }]);
   for (const [schema, table] of [
     ['billsync_1', 'loads'],
     ['billsync_lake_1', 'ducklake_data_file'],
@@ -135,7 +135,7 @@ test('reads a lake in a bucket with read-only credentials', async () => {
     const w = await aWarehouse({ settings: inBucket });
     await loadCsv(w, aCsv([{}]));
     vi.stubEnv('AWS_ENDPOINT_URL', readOnly.url);
-    expect(await askLake(inBucket, COUNT)).toEqual([{ n: 1 }]);
+    expect(await queryLake(inBucket, COUNT)).toEqual([{ n: 1 }]);
     expect([...readOnly.methods()]).toContain('GET');
     vi.stubEnv('AWS_ENDPOINT_URL', s3.url);
     await w.close();

@@ -1,7 +1,7 @@
 /** The warehouse in a DuckLake on a real PostgreSQL server: a file is loaded, reported and proved, and a void takes it out of the sums. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { askLake, type LakeServer, startLakeServer } from '../warehouse/lake/support.ts';
+import { type LakeServer, queryLake, startLakeServer } from '../warehouse/lake/support.ts';
 import {
   aCsv,
   anEvent,
@@ -33,13 +33,13 @@ test('loads a file once, proves it and removes a voided invoice from the sums', 
   const [first, again] = [await loadCsv(t, bytes), await loadCsv(t, bytes)];
   expect([first.outcome, again.outcome]).toEqual(['loaded', 'already_loaded']);
   const sums = 'select count(*)::integer as rows, sum(billing_cost)::varchar as cost from shipments';
-  expect(await askLake(settings, sums)).toEqual([{ rows: 2, cost: '9.1599' }]);
+  expect(await queryLake(settings, sums)).toEqual([{ rows: 2, cost: '9.1599' }]);
   expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
 
   await t.record([anEvent('invoice_voided', { eventTimestamp: '2026-03-02T00:00:00Z' })]);
   await t.warehouse.publish();
-  expect(await askLake(settings, sums)).toEqual([{ rows: 0, cost: null }]);
-  expect(await askLake(settings, `select state from invoices where invoice_id = '${INVOICE}'`)).toEqual([
+  expect(await queryLake(settings, sums)).toEqual([{ rows: 0, cost: null }]);
+  expect(await queryLake(settings, `select state from invoices where invoice_id = '${INVOICE}'`)).toEqual([
     { state: 'voided' },
   ]);
 });

@@ -83,7 +83,7 @@ export async function checkBucket(dataPath: string): Promise<void> {
   }
 }
 
-/** Errors of the bucket in the same words as those of the archive's bucket. */
+/** Errors of the bucket in the same keywords as those of the archive's bucket. */
 export async function explainBucketError(error: unknown, dataPath: string): Promise<unknown> {
   const [{ explainS3Error }, { ownEndpoint }] = await Promise.all([
     import('../../archive/s3/errors.ts'),
@@ -221,7 +221,7 @@ export async function attachLake(
  * Values of the address take precedence.
  */
 function limited(libpq: string, role: string): string {
-  const words = [
+  const keywords = [
     ['application_name', `'${applicationName(role).replaceAll(/['\\\\]/g, '_')}'`],
     ['keepalives_idle', '20'],
     ['keepalives_interval', '10'],
@@ -229,8 +229,8 @@ function limited(libpq: string, role: string): string {
     ['tcp_user_timeout', '60000'],
     ['options', `'-c idle_in_transaction_session_timeout=${IDLE_LIMIT_MS} -c tcp_keepalives_idle=20'`],
   ] as const;
-  const missing = words.filter(([word]) => !new RegExp(`(?:^|\\s)${word}\\s*=`).test(libpq));
-  return [libpq, ...missing.map(([word, value]) => `${word}=${value}`)].join(' ');
+  const missing = keywords.filter(([keyword]) => !new RegExp(`(?:^|\\s)${keyword}\\s*=`).test(libpq));
+  return [libpq, ...missing.map(([keyword, value]) => `${keyword}=${value}`)].join(' ');
 }
 
 /** DuckLake stores the place of its files and accepts no other. */

@@ -11,7 +11,7 @@ export interface CatalogAddress {
   /** For `pg`. Contains the password: never show or store it. */
   readonly pool: PoolConfig;
   /** Without the password, for messages. */
-  readonly shown: string;
+  readonly printable: string;
   /** The password, to be removed from messages; empty when the address has none. */
   readonly password: string;
 }
@@ -48,14 +48,14 @@ function fromUrl(text: string): CatalogAddress {
   // libpq accepts a password after the question mark too.
   const password =
     decodeURIComponent(url.password) || (url.searchParams.get('password') ?? takeFromEnvironment());
-  const shown = new URL(url);
-  shown.password = '';
-  shown.searchParams.delete('password');
-  const libpq = keywordsOf(shown);
+  const printable = new URL(url);
+  printable.password = '';
+  printable.searchParams.delete('password');
+  const libpq = keywordsOf(printable);
   url.password = encodeURIComponent(password);
   url.searchParams.delete('password');
   url.searchParams.set('uselibpqcompat', 'true');
-  return { libpq, pool: { connectionString: url.href }, shown: shown.href, password };
+  return { libpq, pool: { connectionString: url.href }, printable: printable.href, password };
 }
 
 function keywordsOf(url: URL): string {
@@ -65,56 +65,57 @@ function keywordsOf(url: URL): string {
     ['user', decodeURIComponent(url.username)],
     ['dbname', decodeURIComponent(url.pathname.slice(1))],
   ] as const;
-  const words = new Map([...placed.filter(([, value]) => value !== ''), ...url.searchParams]);
-  return [...words].map(([word, value]) => `${word}=${asWord(value)}`).join(' ');
+  const keywords = new Map([...placed.filter(([, value]) => value !== ''), ...url.searchParams]);
+  return [...keywords].map(([keyword, value]) => `${keyword}=${quoted(value)}`).join(' ');
 }
 
 /** Keywords with a position of their own in a URL; all others follow the question mark. */
 const PLACED = ['host', 'hostaddr', 'port', 'user', 'password', 'dbname'];
 
 function fromKeywords(text: string): CatalogAddress {
-  const words = parseKeywords(text);
+  const keywords = parseKeywords(text);
   const url = new URL('postgresql://localhost');
   // A URL has no empty host; libpq's default is a socket, which `pg` finds by its folder.
-  const host = words.get('host') ?? words.get('hostaddr') ?? process.env.PGHOST ?? 'localhost';
+  const host = keywords.get('host') ?? keywords.get('hostaddr') ?? process.env.PGHOST ?? 'localhost';
   if (host.includes(',')) throw wrongAddress('names several hosts; name one that follows the primary');
   if (host.startsWith('/')) url.searchParams.set('host', host);
   else url.host = host.includes(':') ? `[${host}]` : host;
-  url.port = words.get('port') ?? process.env.PGPORT ?? '';
-  url.username = encodeURIComponent(words.get('user') ?? '');
-  const password = words.get('password') ?? takeFromEnvironment();
+  url.port = keywords.get('port') ?? process.env.PGPORT ?? '';
+  url.username = encodeURIComponent(keywords.get('user') ?? '');
+  const password = keywords.get('password') ?? takeFromEnvironment();
   url.password = encodeURIComponent(password);
-  url.pathname = encodeURIComponent(words.get('dbname') ?? '');
-  for (const [word, value] of words) if (!PLACED.includes(word)) url.searchParams.set(word, value);
+  url.pathname = encodeURIComponent(keywords.get('dbname') ?? '');
+  for (const [keyword, value] of keywords)
+    if (!PLACED.includes(keyword)) url.searchParams.set(keyword, value);
   url.searchParams.set('uselibpqcompat', 'true');
-  const shown = [...words]
-    .filter(([word]) => word !== 'password')
-    .map(([word, value]) => `${word}=${asWord(value)}`);
+  const printable = [...keywords]
+    .filter(([keyword]) => keyword !== 'password')
+    .map(([keyword, value]) => `${keyword}=${quoted(value)}`);
   return {
-    libpq: shown.join(' '),
+    libpq: printable.join(' '),
     pool: { connectionString: url.href },
-    shown: shown.join(' '),
+    printable: printable.join(' '),
     password,
   };
 }
 
-function asWord(value: string): string {
+function quoted(value: string): string {
   return /^[^\s'\\]+$/.test(value) ? value : `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
 }
 
 /** `host=a password='it''s \\'quoted\\''`: quoted values may contain spaces, and a backslash escapes the next character. */
 function parseKeywords(text: string): ReadonlyMap<string, string> {
-  const words = new Map<string, string>();
+  const keywords = new Map<string, string>();
   const pattern = /\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?=\s|$)/gy;
   let end = 0;
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-    words.set(found[1] ?? '', (found[2] ?? found[3] ?? '').replaceAll(/\\(.)/g, '$1'));
+    keywords.set(found[1] ?? '', (found[2] ?? found[3] ?? '').replaceAll(/\\(.)/g, '$1'));
     end = pattern.lastIndex;
   }
   if (text.slice(end).trim() !== '') {
     throw wrongAddress('is neither libpq keywords (host=… dbname=…) nor a postgres:// URL');
   }
-  return words;
+  return keywords;
 }
 
 function wrongAddress(message: string): SettingsError {

@@ -29,17 +29,17 @@ export async function currentGeneration(
   address: CatalogAddress,
   environment: EnvironmentName,
 ): Promise<number> {
-  return withCatalog(address, async (ask) => {
+  return withCatalog(address, async (query) => {
     // Two processes that start at once would both create the schema, and one would fail.
-    await ask('lock-session', { class: LOCK.opening, key: 0 });
-    await ask('create-pointer-schema');
-    await ask('create-pointer');
-    await ask('claim-pointer', { environment });
-    const [found] = await ask('read-pointer');
+    await query('lock-session', { class: LOCK.opening, key: 0 });
+    await query('create-pointer-schema');
+    await query('create-pointer');
+    await query('claim-pointer', { environment });
+    const [found] = await query('read-pointer');
     if (found?.environment !== environment) {
       const owner = String(found?.environment);
       throw new WarehouseError('environment-mismatch', [
-        `lake ${address.shown}`,
+        `lake ${address.printable}`,
         owner,
         environment,
         `Name another catalogue in BILLSYNC_WAREHOUSE, or set BILLSYNC_ENVIRONMENT=${owner}.`,
@@ -51,22 +51,22 @@ export async function currentGeneration(
 
 /** For readers. @returns null when there is no warehouse yet */
 export async function knownGeneration(address: CatalogAddress): Promise<number | null> {
-  return withCatalog(address, async (ask) => {
-    const schemas = await ask('generation-schemas');
+  return withCatalog(address, async (query) => {
+    const schemas = await query('generation-schemas');
     if (schemas.length === 0) return null;
-    const [found] = await ask('read-pointer');
+    const [found] = await query('read-pointer');
     return found === undefined ? null : Number(found.generation);
   });
 }
 
 /** Changes with every publication and every rebuild. @returns null when there is no warehouse yet */
 export async function publicationStamp(address: CatalogAddress): Promise<string | null> {
-  return withCatalog(address, async (ask, run) => {
-    if ((await ask('generation-schemas')).length === 0) return null;
-    const [found] = await ask('read-pointer');
+  return withCatalog(address, async (query, run) => {
+    if ((await query('generation-schemas')).length === 0) return null;
+    const [found] = await query('read-pointer');
     const generation = Number(found?.generation);
     await run(`set search_path = ${ledgerSchema(generation)}`);
-    const [last] = await ask('last-sequence');
+    const [last] = await query('last-sequence');
     return `${generation} ${last?.sequence}`;
   });
 }
@@ -74,7 +74,7 @@ export async function publicationStamp(address: CatalogAddress): Promise<string 
 /** Migrates the ledgers' schema. The caller makes sure that no other process does. */
 export async function migrateLedger(
   ledger: Ledger,
-  options: { readonly shown: string; readonly now: Date },
+  options: { readonly printable: string; readonly now: Date },
 ): Promise<void> {
   await ledger.transaction(async (transaction) => {
     await transaction.script(`create schema if not exists ${ledgerSchema(ledger.generation)}`);
@@ -83,7 +83,7 @@ export async function migrateLedger(
     const known = ledgerMigrations();
     const last = known.at(-1)?.number ?? 0;
     if (Number(found) > last)
-      throw new WarehouseError('warehouse-too-new', [options.shown, Number(found), last]);
+      throw new WarehouseError('warehouse-too-new', [options.printable, Number(found), last]);
     for (const migration of known) {
       if (migration.number <= Number(found)) continue;
       await transaction.script(migration.text);
@@ -98,11 +98,11 @@ export async function migrateLedger(
 
 /** Makes `next` the current generation, after all writes in progress have ended. */
 export async function moveTo(address: CatalogAddress, next: number): Promise<void> {
-  await withCatalog(address, async (ask) => {
-    await ask('begin');
-    await ask('lock', { class: LOCK.generation, key: 0 });
-    await ask('move-pointer', { generation: next });
-    await ask('commit');
+  await withCatalog(address, async (query) => {
+    await query('begin');
+    await query('lock', { class: LOCK.generation, key: 0 });
+    await query('move-pointer', { generation: next });
+    await query('commit');
   });
 }
 
@@ -111,21 +111,21 @@ export async function dropGenerations(
   address: CatalogAddress,
   isOld: (generation: number) => boolean,
 ): Promise<readonly number[]> {
-  return withCatalog(address, async (ask, run) => {
-    const old = (await ask('generation-schemas')).filter((row) => isOld(Number(row.generation)));
+  return withCatalog(address, async (query, run) => {
+    const old = (await query('generation-schemas')).filter((row) => isOld(Number(row.generation)));
     for (const { schema } of old) await run(`drop schema ${String(schema)} cascade`);
     return [...new Set(old.map((row) => Number(row.generation)))];
   });
 }
 
-type Ask = (
+type Query = (
   name: string,
   params?: Readonly<Record<string, string | number>>,
 ) => Promise<readonly Record<string, unknown>[]>;
 
 async function withCatalog<T>(
   address: CatalogAddress,
-  work: (ask: Ask, run: (text: string) => Promise<unknown>) => Promise<T>,
+  work: (query: Query, run: (text: string) => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({
     ...address.pool,

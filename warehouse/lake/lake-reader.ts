@@ -153,7 +153,7 @@ export async function attachForReading(lake: LakeSettings, run: RunStatement): P
 export async function placeOf(lake: LakeSettings) {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
-  if (generation === null) throw new WarehouseError('no-lake-yet', [address.shown]);
+  if (generation === null) throw new WarehouseError('no-lake-yet', [address.printable]);
   return { address, generation };
 }
 
@@ -294,7 +294,7 @@ function loadingOf(name: ExtensionName, shellVersion: string): readonly string[]
  * @throws catalog-unreachable, extension-missing, and errors of DuckDB for unreadable files
  */
 export async function checkLake(lake: LakeSettings): Promise<string> {
-  const { shown } = readCatalogAddress(lake.catalog);
+  const { printable } = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(readCatalogAddress(lake.catalog));
   const instance = await DuckDBInstance.create(':memory:');
   try {
@@ -302,13 +302,13 @@ export async function checkLake(lake: LakeSettings): Promise<string> {
     const run = (statement: string): Promise<unknown> => connection.run(statement);
     if (generation === null) {
       await loadExtensions(run, extensionsFor(lake.dataPath));
-      return `lake at ${shown}, data in ${lake.dataPath}; no warehouse yet, a worker makes it`;
+      return `lake at ${printable}, data in ${lake.dataPath}; no warehouse yet, a worker makes it`;
     }
     await attachForReading(lake, run);
     const counted = await connection.runAndReadAll('select count(*)::integer as n from lake.shipment_rows');
     const [{ n } = { n: 0 }] = counted.getRowObjectsJson();
     connection.closeSync();
-    return `lake at ${shown}, generation ${generation}, ${n} rows in ${lake.dataPath}`;
+    return `lake at ${printable}, generation ${generation}, ${n} rows in ${lake.dataPath}`;
   } finally {
     instance.closeSync();
   }

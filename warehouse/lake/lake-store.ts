@@ -33,7 +33,7 @@ export interface IngestLakeOptions {
 
 /**
  * Reads new events and facts of the archive into the ledgers. One process does it at a time; the others use its result when it started
- * after they asked, so that many workers cost no more readings than one.
+ * after their request, so that many workers need no more readings than one.
  *
  * @returns all zeros when another process did it meanwhile
  */

@@ -115,7 +115,7 @@ from json_populate_recordset(null::loads, $loads::json)
 order by load_id
 
 -- name: load-known
--- Files of these that need no load. Asked before the transaction, which checks again.
+-- Files of these that need no load; the transaction checks again.
 select a.invoice_id::text as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
 from json_to_recordset($files::json) as a(invoice_id uuid, file_sha256 text)
 left join invoice_state as i on i.invoice_id = a.invoice_id
@@ -143,10 +143,10 @@ update loads set is_recorded = true where not is_recorded
 
 -- name: unknown-loads
 -- Loads of these facts that the warehouse does not have.
-select told.load_id
-from unnest(list($load_ids)::integer[]) as told(load_id)
-where not exists (select 1 from loads as l where l.load_id = told.load_id)
-order by told.load_id
+select given.load_id
+from unnest(list($load_ids)::integer[]) as given(load_id)
+where not exists (select 1 from loads as l where l.load_id = given.load_id)
+order by given.load_id
 
 -- name: unrecorded-loads
 -- Loads whose fact the archive may lack: their writer ended, or is about to archive it.
@@ -343,7 +343,7 @@ where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::ti
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id
-    from json_to_recordset($events::json) as told (event_id text, verdict text)
+    from json_to_recordset($events::json) as given (event_id text, verdict text)
     where verdict <> 'quarantined'
 )
 

@@ -30,9 +30,9 @@ export function ledgerStatement(name: string): LedgerStatement {
   if (known === undefined) {
     const names: string[] = [];
     const own = ownOrShared('ledger', name);
-    const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, word: string) => {
-      if (!names.includes(word)) names.push(word);
-      return `$${names.indexOf(word) + 1}`;
+    const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, parameter: string) => {
+      if (!names.includes(parameter)) names.push(parameter);
+      return `$${names.indexOf(parameter) + 1}`;
     });
     known = { text, names };
     ledgerTexts.set(name, known);
@@ -182,7 +182,7 @@ export class Ledger implements Ledgers {
   }
 
   async all(name: string, params: Params = {}): Promise<readonly Row[]> {
-    return this.#with(async (client) => ask(client, name, params));
+    return this.#with(async (client) => queryNamed(client, name, params));
   }
 
   async first(name: string, params: Params = {}): Promise<Row> {
@@ -209,15 +209,15 @@ export class Ledger implements Ledgers {
   alone<T>(kind: 'ingest' | 'opening', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
     const onClient = async (client: pg.PoolClient, spoil: (error: Error) => void): Promise<T> => {
       const lock = { class: LOCK[kind], key: this.generation };
-      await ask(client, 'lock-session', lock);
+      await queryNamed(client, 'lock-session', lock);
       try {
         return await work({
-          all: (name, params) => ask(client, name, params),
+          all: (name, params) => queryNamed(client, name, params),
           transaction: (inside) => this.#inTransaction(client, inside, spoil),
         });
       } finally {
         // The lock ends with its connection, and an error of `work` is the one to report.
-        await ask(client, 'unlock-session', lock).catch(spoil);
+        await queryNamed(client, 'unlock-session', lock).catch(spoil);
       }
     };
     return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
@@ -228,12 +228,12 @@ export class Ledger implements Ledgers {
     // The lock would stay with a connection of the pool.
     if (this.#present === null) return null;
     const lock = { class: LOCK.tidy, key: this.generation };
-    const [row] = await this.#withPresent((client) => ask(client, 'try-lock-session', lock));
+    const [row] = await this.#withPresent((client) => queryNamed(client, 'try-lock-session', lock));
     if (row?.is_mine !== true) return null;
     try {
       return await work();
     } finally {
-      await this.#withPresent((client, spoil) => ask(client, 'unlock-session', lock).catch(spoil));
+      await this.#withPresent((client, spoil) => queryNamed(client, 'unlock-session', lock).catch(spoil));
     }
   }
 
@@ -286,7 +286,7 @@ export class Ledger implements Ledgers {
     client.on('error', leave);
     try {
       const lock = { class: LOCK.presence, key: 0 };
-      const [row] = await ask(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
+      const [row] = await queryNamed(client, how === 'shared' ? 'stay-shared' : 'try-lock-session', lock);
       if (how === 'shared' && !isOver) this.#present = { client, drop: leave };
       if (how === 'shared' || row?.is_mine === true) return { lost, leave };
     } catch (error) {
@@ -337,8 +337,8 @@ export class Ledger implements Ledgers {
   }
 
   async #holdGeneration(client: pg.PoolClient): Promise<void> {
-    await ask(client, 'lock-shared', { class: LOCK.generation, key: 0 });
-    const [found] = await ask(client, 'read-pointer');
+    await queryNamed(client, 'lock-shared', { class: LOCK.generation, key: 0 });
+    const [found] = await queryNamed(client, 'read-pointer');
     if (found?.generation === this.generation) return;
     const replaced = new WarehouseError('lake-replaced', [
       found === undefined ? 'unknown' : Number(found.generation),
@@ -384,7 +384,7 @@ export class Ledger implements Ledgers {
   }
 }
 
-/** Shown in pg_stat_activity, which keeps 63 bytes. */
+/** The name in pg_stat_activity, which keeps 63 bytes. */
 export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
@@ -397,7 +397,7 @@ export function unreachable(address: CatalogAddress, error: unknown): WarehouseE
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
   const problem = withoutPassword(messages.join('; '), address);
   const code = NO_FREE_CONNECTION.test(problem) ? 'catalog-full' : 'catalog-unreachable';
-  return new WarehouseError(code, [address.shown, problem]);
+  return new WarehouseError(code, [address.printable, problem]);
 }
 
 export function ledgerSchema(generation: number): string {
@@ -418,13 +418,13 @@ export async function holdInvoices(
 
 function transactionOn(client: pg.PoolClient): LedgerTransaction {
   return {
-    all: (name, params) => ask(client, name, params),
-    first: async (name, params) => only(name, await ask(client, name, params)),
+    all: (name, params) => queryNamed(client, name, params),
+    first: async (name, params) => only(name, await queryNamed(client, name, params)),
     async lock(kind, key) {
-      await ask(client, 'lock', { class: LOCK[kind], key });
+      await queryNamed(client, 'lock', { class: LOCK[kind], key });
     },
     async tryLock(kind, key) {
-      const [row] = await ask(client, 'try-lock', { class: LOCK[kind], key });
+      const [row] = await queryNamed(client, 'try-lock', { class: LOCK[kind], key });
       return row?.is_mine === true;
     },
     async script(text) {
@@ -434,7 +434,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
 }
 
 /** Named statements are planned once per connection. */
-async function ask(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
+async function queryNamed(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
   const answer = WITHOUT_QUERY.get(name);
   if (answer !== undefined) return answer;
   const statement = ledgerStatement(name);

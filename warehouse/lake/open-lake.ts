@@ -41,7 +41,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   });
   let leave: (() => Promise<void>) | null = null;
   try {
-    leave = await enterLake(ledger, address.address.shown, options.isAlone === true ? 'alone' : 'shared');
+    leave = await enterLake(ledger, address.address.printable, options.isAlone === true ? 'alone' : 'shared');
     const { database } = await ledger.alone('opening', () =>
       prepareLake({ options, ledger, place: { ...address, generation }, now }),
     );
@@ -57,14 +57,14 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   }
 }
 
-/** @throws warehouse-locked `alone` is asked for and there are other writers */
+/** @throws warehouse-locked when `alone` is requested and there are other writers */
 export async function enterLake(
   ledger: Ledger,
-  shown: string,
+  printable: string,
   how: 'shared' | 'alone',
 ): Promise<() => Promise<void>> {
   const leave = await ledger.presence(how);
-  if (leave === null) throw warehouseLocked(shown, (await ledger.others()) || null);
+  if (leave === null) throw warehouseLocked(printable, (await ledger.others()) || null);
   return leave;
 }
 
@@ -86,7 +86,7 @@ export interface PrepareLake {
   readonly place: LakePlace;
   readonly now: () => Date;
   /** False for a rebuild: readers see it only when it is complete. */
-  readonly isShown?: boolean;
+  readonly isPublished?: boolean;
   /** Runs when the tables exist, before the archive is read. */
   readonly whenMade?: (database: Database) => Promise<void>;
 }
@@ -102,7 +102,7 @@ export interface PreparedLake {
 
 /** Prepares schema and views and reads the archive to its end. The caller makes sure that no other process does. */
 export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
-  const { options, ledger, place, now, isShown = true } = prepare;
+  const { options, ledger, place, now, isPublished = true } = prepare;
   const { settings } = options;
   const paths = warehousePaths(settings);
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
@@ -111,7 +111,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   if (!place.dataPath.includes('://')) {
     await mkdir(generationPath(place), { recursive: true, mode: 0o700 });
   }
-  await migrateLedger(ledger, { shown: place.address.shown, now: now() });
+  await migrateLedger(ledger, { printable: place.address.printable, now: now() });
   const database = await openLakeDatabase({
     place,
     folders: paths.readableFolders,
@@ -121,7 +121,7 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
       options.log.fatal({ err: error }, 'the warehouse cannot go on');
       options.onFatal?.(error);
     },
-    ...(isShown ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
+    ...(isPublished ? { whenAttached: (session) => writePointerFile(session, paths.published, place) } : {}),
   });
   try {
     await ledger.transaction((transaction) => transaction.script(replacedOnce(ledger.generation)));
@@ -194,7 +194,7 @@ export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: 
     await ledger.all('mark-recorded', { load_id: Number(load.load_id) });
     log.warn(
       { invoiceId: load.invoice_id, loadId: load.load_id },
-      'told the archive of a load that a crash cut short',
+      'archived the fact of a load that a crash had interrupted',
     );
   }
 }

@@ -25,8 +25,8 @@ import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } fro
 /** @throws warehouse-locked a writer has the lake open; RebuildLossError the new lake would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<CompletedRebuild> {
   const { acceptLoss = false } = options;
-  const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, shown }) => {
-    if (made.holdsLess && !acceptLoss) throw new RebuildLossError(shown, made);
+  const rebuilt = await makeNext(options, async ({ made, movedAside, moveHere, printable }) => {
+    if (made.holdsLess && !acceptLoss) throw new RebuildLossError(printable, made);
     await moveHere();
     return { ...made, movedAside };
   });
@@ -48,7 +48,7 @@ interface Next {
   /** The place of the old one; null when there was none. */
   readonly movedAside: string | null;
   /** The address of the lake, for messages. */
-  readonly shown: string;
+  readonly printable: string;
   readonly moveHere: () => Promise<void>;
 }
 
@@ -74,7 +74,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     await removeFiles(generationPath({ dataPath, generation: next }));
   };
   try {
-    leave = await enterLake(counted, address.shown, 'alone');
+    leave = await enterLake(counted, address.printable, 'alone');
     const done = await leftInNext(made, options);
     if (done === null) await dropNext();
     const before = await readBefore(counted, options);
@@ -83,7 +83,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       ledger: made,
       place: { address, dataPath, generation: next },
       now,
-      isShown: false,
+      isPublished: false,
       whenMade: (rows) => (done === null ? markPartialRebuild(options, made) : removeUncommitted(rows, made)),
     });
     database.close();
@@ -107,7 +107,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
           ...(done === null ? {} : { loadsBefore: done.loads }),
         },
         movedAside: await continueSequence({ counted, made, now, log }),
-        shown: address.shown,
+        printable: address.printable,
         moveHere: async () => {
           await moveTo(address, next);
           isMoved = true;

@@ -131,5 +131,5 @@ async function createTable(pool: pg.Pool, address: CatalogAddress): Promise<void
 function asCatalogError(error: unknown, address: CatalogAddress): WarehouseError {
   if (!(error instanceof pg.DatabaseError) || UNREACHABLE.test(error.code ?? ''))
     return unreachable(address, error);
-  return new WarehouseError('catalog-refuses', [address.shown, withoutPassword(error.message, address)]);
+  return new WarehouseError('catalog-refuses', [address.printable, withoutPassword(error.message, address)]);
 }

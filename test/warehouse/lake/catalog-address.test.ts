@@ -19,7 +19,7 @@ describe('readCatalogAddress', () => {
     expect([url.username, decodeURIComponent(url.password)]).toEqual(['w', "it's: @/?"]);
     expect(url.searchParams.get('sslmode')).toBe('require');
     expect(address.libpq).toContain('host=db.example');
-    expect(address.shown).toBe("host=db.example port=5433 dbname='the lake' user=w sslmode=require");
+    expect(address.printable).toBe("host=db.example port=5433 dbname='the lake' user=w sslmode=require");
   });
 
   test.each(['postgres://w:secret@db.example/lake', 'postgres:postgresql://w:secret@db.example/lake'])(
@@ -28,7 +28,7 @@ describe('readCatalogAddress', () => {
       const address = readCatalogAddress(catalog);
       expect(address.libpq).toBe('host=db.example user=w dbname=lake');
       expect(address.pool.connectionString).toContain('w:secret@db.example/lake');
-      expect(address.shown).toBe('postgresql://w@db.example/lake');
+      expect(address.printable).toBe('postgresql://w@db.example/lake');
       expect(address.password).toBe('secret');
     },
   );

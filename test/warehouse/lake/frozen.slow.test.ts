@@ -18,7 +18,7 @@ import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/checks.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir } from '../support.ts';
-import { askLake, type LakeServer, type LakeTestSettings, startLakeServer } from './support.ts';
+import { type LakeServer, type LakeTestSettings, queryLake, startLakeServer } from './support.ts';
 
 const IDLE_LIMIT_MS = 1_500;
 const INVOICE = '11111111-1111-4111-8111-111111111111';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   settings = await server.aLake(makeDataDir());
   const address = readCatalogAddress(settings.warehouse.catalog);
   const ledger = new Ledger(address, { generation: await currentGeneration(address, 'test') });
-  await migrateLedger(ledger, { shown: address.shown, now: new Date() });
+  await migrateLedger(ledger, { printable: address.printable, now: new Date() });
   await ledger.close();
 });
 afterAll(() => server?.stop());
@@ -173,7 +173,7 @@ test('doubles no row when a process that was frozen goes on merging files that a
   const own = await server.aLake(makeDataDir());
   const t = await aWarehouse({ settings: own });
   for (const cost of ['1', '2', '3']) await loadCsv(t, aCsv([{ 'Billing Cost': cost }]));
-  const before = await askLake(own, 'from shipments');
+  const before = await queryLake(own, 'from shipments');
   const { catalog, dataPath } = own.warehouse;
   const open = () =>
     openLakeDatabase({
@@ -198,7 +198,7 @@ test('doubles no row when a process that was frozen goes on merging files that a
   await expect(server.query(own, `insert into ${replaced} select * from ${replaced}`)).rejects.toThrow(
     /replaced_once/,
   );
-  expect(await askLake(own, 'from shipments')).toEqual(before);
+  expect(await queryLake(own, 'from shipments')).toEqual(before);
   expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   frozen.close();
   other.close();

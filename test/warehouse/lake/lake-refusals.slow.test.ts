@@ -19,7 +19,13 @@ import { freePort } from '../../support/processes/free-port.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
-import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
+import {
+  type LakeServer,
+  type LakeTestSettings,
+  publishedPath,
+  queryLake,
+  startLakeServer,
+} from './support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 
@@ -97,9 +103,9 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
 test('is readable from a machine without a worker', async () => {
   const elsewhere = { ...settings, dataDir: makeDataDir() };
   const before = { ...(await server.aLake(makeDataDir())), dataDir: makeDataDir() };
-  await expect(askLake(before, 'from shipments')).rejects.toMatchObject({ code: 'not-published' });
-  expect(await askLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
-  const path = shownPath(elsewhere);
+  await expect(queryLake(before, 'from shipments')).rejects.toMatchObject({ code: 'not-published' });
+  expect(await queryLake(elsewhere, 'select count(*)::integer as n from shipments')).toEqual([{ n: 2 }]);
+  const path = publishedPath(elsewhere);
   const changedAt = (): number => statSync(path).mtimeMs;
   await noticePublication(path, elsewhere.warehouse);
   const madeAt = changedAt();
@@ -192,7 +198,7 @@ test('reports a damaged or missing file with its invoice, proves the others, and
   expect(gone.drift).toMatchObject([
     { invoiceId: INVOICE, found: expect.stringContaining(`${path} is gone`) },
   ]);
-  const look = describeError(await failureOf(askLake(settings, 'select sum(billing_cost) from shipments')));
+  const look = describeError(await failureOf(queryLake(settings, 'select sum(billing_cost) from shipments')));
   expect(look).toMatchObject({
     exitCode: EXIT.nothingMatched,
     what: `The lake's file ${path} is gone.`,
@@ -202,7 +208,7 @@ test('reports a damaged or missing file with its invoice, proves the others, and
   await t.warehouse.close();
   await rebuild(settings);
   expect((await (await t.reopen()).verify({ full: true })).drift).toEqual([]);
-  expect(await askLake(settings, 'select sum(billing_cost)::varchar as sum from shipments')).toEqual([
+  expect(await queryLake(settings, 'select sum(billing_cost)::varchar as sum from shipments')).toEqual([
     { sum: '12.0000' },
   ]);
 });

@@ -8,7 +8,7 @@ import { removeFiles } from '../../../warehouse/lake/rebuild-lake.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { startS3Server } from '../../archive/s3-server.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
-import { askLake, type LakeServer, lookAtLake, startLakeServer } from './support.ts';
+import { type LakeServer, lookAtLake, queryLake, startLakeServer } from './support.ts';
 
 let server: LakeServer;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
@@ -39,7 +39,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
   await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]));
   expect(await objects('billing/generation-1/')).toBe(2);
-  const shown = await askLake(settings, 'select invoice_id, billing_cost from shipments order by all');
+  const shown = await queryLake(settings, 'select invoice_id, billing_cost from shipments order by all');
   expect(shown).toEqual([
     { invoice_id: INVOICE, billing_cost: '6.0000' },
     { invoice_id: INVOICE, billing_cost: '9.1600' },
@@ -56,7 +56,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   expect(await objects('billing/generation-2/')).toBe(2);
   await removeFiles('s3://lake/billing/generation-1/');
   expect([await objects('billing/generation-1/'), await objects('billing/generation-2/')]).toEqual([0, 2]);
-  expect(await askLake(settings, 'select invoice_id, billing_cost from shipments order by all')).toEqual(
+  expect(await queryLake(settings, 'select invoice_id, billing_cost from shipments order by all')).toEqual(
     shown,
   );
   await t.close();

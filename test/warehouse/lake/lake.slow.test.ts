@@ -31,12 +31,12 @@ import {
 } from '../support.ts';
 import { everything, playStory, THIRD } from './story.ts';
 import {
-  askLake,
   type LakeServer,
   type LakeTestSettings,
   lookAtLake,
   PASSWORD,
-  shownPath,
+  publishedPath,
+  queryLake,
   startLakeServer,
 } from './support.ts';
 
@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 async function lakeFiles(): Promise<number> {
-  const [row] = await askLake(
+  const [row] = await queryLake(
     settings,
     'select count(distinct filename)::integer as n from lake.main.shipment_rows',
   );
@@ -74,7 +74,7 @@ describe('the warehouse over a lake', () => {
   test('returns the same rows as a single file, and converts to one and back without a difference', async () => {
     await playStory(t);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
-    const live = await everything(shownPath(settings), (sql) => askLake(settings, sql));
+    const live = await everything(publishedPath(settings), (sql) => queryLake(settings, sql));
     expect(live.shipments).toHaveLength(4);
     await t.warehouse.close();
 
@@ -91,7 +91,7 @@ describe('the warehouse over a lake', () => {
 
     const back = await rebuildWarehouse({ settings, archive: t.archive, log: silent, now: tickingClock() });
     expect(back).toMatchObject({ loads: 7, movedAside: expect.stringContaining('generation 1') });
-    expect(await everything(shownPath(settings), (sql) => askLake(settings, sql))).toEqual(live);
+    expect(await everything(publishedPath(settings), (sql) => queryLake(settings, sql))).toEqual(live);
     await t.reopen();
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
     expect(standings.length).toBeGreaterThan(1);
@@ -119,7 +119,7 @@ describe('the warehouse over a lake', () => {
   });
 
   test('explains a row and compares versions', async () => {
-    const databasePath = shownPath(settings);
+    const databasePath = publishedPath(settings);
     const [row] = await explainTracking({ databasePath, archive: t.archive, trackingNumber: '1Z1' });
     expect(row).toMatchObject({
       invoiceId: INVOICE,
@@ -200,7 +200,7 @@ describe('the warehouse over a lake', () => {
       findings: [{ row: 2, column: 'Billing Cost', value: '1.23456' }],
     });
     expect(await t.warehouse.invoice(invoiceId)).toBeNull();
-    expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
+    expect(await queryLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
   });
 
   test('checks a file as it would load it, and keeps nothing of it', async () => {
@@ -217,7 +217,7 @@ describe('the warehouse over a lake', () => {
     expect(await check([{ Carrier: '' }], unheard)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
     expect(await check([{}], THIRD)).toEqual({ outcome: 'voided' });
     expect(await t.warehouse.invoice(unheard)).toBeNull();
-    expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
+    expect(await queryLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
   });
 
   test('does not load what was voided, and does not load a file twice', async () => {
@@ -244,7 +244,7 @@ describe('the warehouse over a lake', () => {
       'loaded',
     ]);
     expect(
-      await askLake(
+      await queryLake(
         settings,
         `select count(*)::integer as n from shipments where invoice_id = '${invoiceId}'`,
       ),
@@ -270,7 +270,7 @@ describe('the warehouse over a lake', () => {
     expect(await loadCsv(other, nothing, { invoiceId })).toMatchObject({ outcome: 'loaded', shipments: 0 });
     expect((await other.warehouse.verify({ full: true })).drift).toEqual([]);
     const kept = 'select added_columns from lake.main.shipment_rows';
-    expect(await askLake(other.settings as LakeTestSettings, kept)).toEqual([
+    expect(await queryLake(other.settings as LakeTestSettings, kept)).toEqual([
       { added_columns: '{"Fuel":"0.10"}' },
     ]);
     await other.close();
@@ -283,7 +283,7 @@ describe('the warehouse over a lake', () => {
     const loaded = await Promise.all(ids.map((id) => load(id)));
     expect(loaded.map((outcome) => outcome.outcome)).toEqual(ids.map(() => 'loaded'));
     expect((await lakeFiles()) - filesBefore).toBeLessThan(ids.length);
-    const rows = await askLake(
+    const rows = await queryLake(
       settings,
       `select invoice_id::varchar as id, count(*)::integer as n, sum(row_number)::integer as numbers
         from shipments where invoice_id::varchar like '66666666%' group by all order by id`,
@@ -298,7 +298,7 @@ describe('the warehouse over a lake', () => {
       more.map((_, n) => (n === 4 ? 'rejected' : 'loaded')),
     );
     expect(mixed[4]).toMatchObject({ findings: [{ row: 1, rule: 'date' }] });
-    expect(await askLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
+    expect(await queryLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
@@ -312,7 +312,7 @@ describe('the warehouse over a lake', () => {
   });
 
   test('removes rows of a dead writer and merges small files without changing a result', async () => {
-    const before = await askLake(settings, 'from shipments order by all');
+    const before = await queryLake(settings, 'from shipments order by all');
     const [{ generation } = {}] = await server.query(settings, 'select generation from billsync.warehouse');
     const address = readCatalogAddress(settings.warehouse.catalog);
     const ledger = new Ledger(address, { generation: Number(generation) });
@@ -342,7 +342,7 @@ describe('the warehouse over a lake', () => {
     expect(Number(files)).toBeLessThanOrEqual(2);
     database.close();
     await ledger.close();
-    expect(await askLake(settings, 'from shipments order by all')).toEqual(before);
+    expect(await queryLake(settings, 'from shipments order by all')).toEqual(before);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
   });
 
@@ -389,7 +389,7 @@ describe('the warehouse over a lake', () => {
       () => loadCsv(t, aCsv([{}], invoiceId), { invoiceId }),
       () => t.warehouse.verify({ full: true }),
       () => t.warehouse.publish(),
-      () => askLake(settings, 'from shipments'),
+      () => queryLake(settings, 'from shipments'),
       () => openWarehouse({ settings, archive: t.archive, log: silent }),
     ];
     for (const attempt of attempts) {

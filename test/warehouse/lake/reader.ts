@@ -6,14 +6,14 @@ import { openPublishedFile } from '../../../reports/published-file.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { placeOf } from '../../../warehouse/lake/lake-reader.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { type LakeTestSettings, shownPath } from './support.ts';
+import { type LakeTestSettings, publishedPath } from './support.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '') as LakeTestSettings;
 const archive = await openFolderArchive(`${settings.dataDir}/archive`);
 const warehouse = await openWarehouse({ settings, archive, log: pino({ level: 'silent' }) });
 await warehouse.close();
 
-const file = await openPublishedFile(shownPath(settings));
+const file = await openPublishedFile(publishedPath(settings));
 await file.query('select count(*) from shipments');
 const place = { ...(await placeOf(settings.warehouse)), dataPath: settings.warehouse.dataPath };
 const database = await openLakeDatabase({

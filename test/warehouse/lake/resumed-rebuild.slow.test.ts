@@ -10,7 +10,13 @@ import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
 import { everything } from './story.ts';
-import { askLake, type LakeServer, type LakeTestSettings, shownPath, startLakeServer } from './support.ts';
+import {
+  type LakeServer,
+  type LakeTestSettings,
+  publishedPath,
+  queryLake,
+  startLakeServer,
+} from './support.ts';
 
 let server: LakeServer;
 let settings: LakeTestSettings;
@@ -25,7 +31,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const whole = () => everything(shownPath(settings), (sql) => askLake(settings, sql));
+const whole = () => everything(publishedPath(settings), (sql) => queryLake(settings, sql));
 const options = () => ({ settings, archive: t.archive, log: silent });
 
 /** Versions of one invoice are loaded one after the other, so it dies between two of them. */

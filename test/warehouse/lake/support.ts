@@ -47,7 +47,7 @@ export async function startLakeServer(): Promise<LakeServer> {
 }
 
 /** The published path of the folder, readable as a process with these settings reads it. */
-export function shownPath(settings: LakeTestSettings): string {
+export function publishedPath(settings: LakeTestSettings): string {
   const path = join(settings.dataDir, 'reports.duckdb');
   lakeSourceOf(path, settings.warehouse);
   registerConnection(path, () => connectToLake(path, settings.warehouse));
@@ -55,8 +55,8 @@ export function shownPath(settings: LakeTestSettings): string {
 }
 
 /** Asks the lake as a report does. */
-export async function askLake(settings: LakeTestSettings, sql: string): Promise<Record<string, unknown>[]> {
-  const file = await openPublishedFile(shownPath(settings));
+export async function queryLake(settings: LakeTestSettings, sql: string): Promise<Record<string, unknown>[]> {
+  const file = await openPublishedFile(publishedPath(settings));
   try {
     return (await file.query(sql)).getRowObjectsJson();
   } finally {
@@ -66,7 +66,7 @@ export async function askLake(settings: LakeTestSettings, sql: string): Promise<
 
 /** One look at the lake that several questions can be asked of. */
 export function lookAtLake(settings: LakeTestSettings): Promise<DuckDBConnection> {
-  return connectToLake(shownPath(settings), settings.warehouse);
+  return connectToLake(publishedPath(settings), settings.warehouse);
 }
 
 function urlOf(postgres: PostgresServer, database: string, user = 'lake'): string {
