@@ -14,7 +14,10 @@ import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const servers: Server[] = [];
-afterEach(() => {
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  // Alerts write to their store a moment later, also after the folder of the test was removed.
+  await Promise.all(opened.splice(0).map((alerts) => alerts.close()));
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
@@ -63,6 +66,7 @@ async function alertsWith(sinks: {
       : { store: { dataDir: sinks.dataDir, role: sinks.role ?? 'worker' } }),
     ...(sinks.metrics === undefined ? {} : { metrics: sinks.metrics }),
   });
+  opened.push(alerts);
   const wait = (duration: string): void => {
     nowMs += durationMs(duration);
   };
