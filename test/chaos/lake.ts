@@ -34,7 +34,7 @@ export interface DrillResult extends TrafficCounts {
   /** How often the reader received a report, and how often an error. */
   readonly reads: number;
   readonly unanswered: number;
-  /** The most connections to PostgreSQL of one worker, of the dashboard, and of all together. */
+  /** The most connections to PostgreSQL that one worker held for half a second, of the dashboard, and of all together. */
   readonly connections: Readonly<Record<'worker' | 'dashboard' | 'all', number>>;
   /** Those of the worker with the most, by their purpose. */
   readonly ofWorker: Readonly<Record<string, number>>;
@@ -398,8 +398,9 @@ function startReader({ dashboard }: LakeMachines, books: Books, fail: (text: str
   return { counts, stop };
 }
 
-/** Counts the connections of each process. */
+/** Counts the connections of each process; of a worker, those of two looks in turn. */
 function watchConnections(machines: LakeMachines) {
+  const before: number[] = [];
   const most = { worker: 0, dashboard: 0, all: 0 };
   let ofWorker: Record<string, number> = {};
   const text = `select application_name as name, count(*)::integer as n from pg_stat_activity
@@ -411,9 +412,13 @@ function watchConnections(machines: LakeMachines) {
       return Object.fromEntries(own.map(({ name, n }) => [String(name).split(' ')[1] ?? '', Number(n)]));
     };
     const sum = (values: readonly unknown[]): number => values.reduce<number>((all, n) => all + Number(n), 0);
-    for (const found of machines.workers.map(of)) {
-      if (sum(Object.values(found)) > most.worker) ofWorker = found;
-      most.worker = Math.max(most.worker, sum(Object.values(found)));
+    for (const [index, found] of machines.workers.map(of).entries()) {
+      const now = sum(Object.values(found));
+      // One that is replaced is counted beside its successor for a moment.
+      const lasting = Math.min(now, before[index] ?? 0);
+      before[index] = now;
+      if (lasting > most.worker) ofWorker = found;
+      most.worker = Math.max(most.worker, lasting);
     }
     most.dashboard = Math.max(most.dashboard, sum(Object.values(of(machines.dashboard))));
     most.all = Math.max(most.all, sum(rows.map(({ n }) => n)));
