@@ -55,7 +55,7 @@ export interface OperatorForms {
 export interface RowAction {
   /** Label of the button. */
   readonly label: string;
-  /** Address of the form: its fields are `report`, `asked` (JSON: filters, parameters) and `row`, once for each. */
+  /** Address of the form: its fields are `report`, `query` (JSON: filters, parameters) and `row`, once for each. */
   readonly action: string;
   /** Key of a row; null: the action does not apply to it. */
   keyOf(report: string, row: ReportRow): string | null;

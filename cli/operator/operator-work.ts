@@ -172,8 +172,8 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
     },
   },
   backfill: {
-    async describe({ words }, { settings }) {
-      const ids = await idsOfNames(settings, words);
+    async describe({ invoices }, { settings }) {
+      const ids = await idsOfNames(settings, invoices);
       const named = ids.slice(0, MAX_NAMED);
       const count = counted(ids.length, 'invoice');
       return {
@@ -189,8 +189,8 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
         target: named,
       };
     },
-    async perform({ words }, { settings }) {
-      const invoiceIds = await idsOfNames(settings, words);
+    async perform({ invoices }, { settings }) {
+      const invoiceIds = await idsOfNames(settings, invoices);
       const partnerId = await partnerIdOf(settings);
       const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
       return withTemporal(settings, async (client) => {

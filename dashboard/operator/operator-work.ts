@@ -11,8 +11,8 @@ export type RequestedAction =
   /** `key` of an alert that is open. */
   | { readonly action: 'acknowledge' | 'unquiet'; readonly key: string }
   | { readonly action: 'quiet'; readonly key: string; readonly hours: number }
-  /** `words`: ids or numbers, as typed. */
-  | { readonly action: 'backfill'; readonly words: readonly string[] }
+  /** `invoices`: ids or numbers, as typed. */
+  | { readonly action: 'backfill'; readonly invoices: readonly string[] }
   /** A file on this machine, and its original name. */
   | { readonly action: 'import'; readonly path: string; readonly name: string };
 

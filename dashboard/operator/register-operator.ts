@@ -121,8 +121,8 @@ export async function registerOperator(
       return offerWork(reply, request.operator, requested);
     });
     inner.post(`${SECTION}/backfill`, async (request, reply) => {
-      const words = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((word) => word !== '');
-      return offerWork(reply, request.operator, { action: 'backfill', words: [...new Set(words)] });
+      const invoices = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((entry) => entry !== '');
+      return offerWork(reply, request.operator, { action: 'backfill', invoices: [...new Set(invoices)] });
     });
     inner.post(`${SECTION}/import`, async (request, reply) => {
       const type = request.headers['content-type'] ?? '';

@@ -58,7 +58,7 @@ export async function reportBody(
     of !== undefined && result.rows.some((row) => of.keyOf(report.name, row) !== null)
       ? {
           ...{ label: of.label, action: of.action, report: report.name },
-          asked: JSON.stringify({ filters: filtersOf(query), parameters: action?.parameters }),
+          query: JSON.stringify({ filters: filtersOf(query), parameters: action?.parameters }),
           keyOf: (row: ReportRow) => of.keyOf(report.name, row),
         }
       : null;

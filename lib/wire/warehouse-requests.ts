@@ -109,8 +109,8 @@ export interface Imported {
 }
 
 /**
- * The basis of a void. `event`: only an event, and the service has to be asked. `details`: the service confirmed it.
- * `unanswered`: the service cannot be asked. `contradicted`: the service denies it, and an operator has to decide.
+ * The basis of a void. `event`: only an event, and the service must confirm it. `details`: the service confirmed it.
+ * `unanswered`: the service does not answer. `contradicted`: the service denies it, and an operator has to decide.
  */
 export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
 

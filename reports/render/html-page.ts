@@ -54,10 +54,10 @@ export interface BodyOptions {
   /** Gives rows boxes to tick, and a button above them that posts those that are. */
   readonly choose?: {
     readonly label: string;
-    /** Where it is posted: `report` and `asked` as they are, and `row` for each. */
+    /** Where it is posted: `report` and `query` as they are, and `row` for each. */
     readonly action: string;
     readonly report: string;
-    readonly asked: string;
+    readonly query: string;
     /** null: this row has no box. */
     keyOf(row: ReportRow): string | null;
   };

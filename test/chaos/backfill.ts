@@ -15,7 +15,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { withTemporalBeside } from '../support/temporal.ts';
-import { ask, aWarehouse, settingsFor } from '../warehouse/support.ts';
+import { aWarehouse, queryFile, settingsFor } from '../warehouse/support.ts';
 
 export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
@@ -118,7 +118,7 @@ function checkResults(mix: readonly MixedInvoice[], results: ReadonlyMap<string,
 
 /** @throws Error when the warehouse differs from the service */
 async function checkWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
-  const rows = await ask(
+  const rows = await queryFile(
     join(dataDir, 'warehouse.duckdb'),
     `select i.invoice_id::varchar as id, i.state, l.billing_cost::varchar as cost, l.version
      from internal.invoice_state as i left join internal.loads as l on l.load_id = i.current_load_id`,

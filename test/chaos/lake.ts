@@ -386,9 +386,9 @@ function startReader({ dashboard }: LakeMachines, books: Books, fail: (text: str
       if (found !== describeSum(books.get(tenant))) fail(`the dashboard shows ${found} of ${tenant}`);
       if (gone.has(tenant)) fail(`the invoice of ${tenant} has gone from the dashboard and comes back`);
     }
-    const shown = new Set(rows.map(({ tenant }) => tenant));
-    for (const tenant of seen) if (!shown.has(tenant)) gone.add(tenant);
-    for (const tenant of shown) seen.add(tenant);
+    const present = new Set(rows.map(({ tenant }) => tenant));
+    for (const tenant of seen) if (!present.has(tenant)) gone.add(tenant);
+    for (const tenant of present) seen.add(tenant);
   };
   const stop = repeat(700, () =>
     read().catch(() => {

@@ -143,7 +143,7 @@ async function stopAndInspect(
 
 const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
 
-/** @returns in words, what differs; empty when the three reports add up to the rows */
+/** @returns the differences; empty when the three reports add up to the rows */
 export async function compareReports(
   product: Product,
   rows: readonly ForeignRow[],
@@ -155,7 +155,7 @@ export async function compareReports(
       const value = key === 'carrier_zone' ? row.zone : row[key];
       addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
     }
-    const reported = await ask(product, 'report', report, '--level', 'all', '--format', 'json');
+    const reported = await jsonOf(product, 'report', report, '--level', 'all', '--format', 'json');
     const sums = new Map(
       reported.map((row): [string, Sum] => [
         `${row[key] ?? ''} ${row.currency_code}`,
@@ -167,7 +167,7 @@ export async function compareReports(
   return found;
 }
 
-async function ask(
+async function jsonOf(
   product: Product,
   ...args: readonly string[]
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {

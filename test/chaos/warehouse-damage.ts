@@ -8,10 +8,10 @@ import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.
 import {
   aCsv,
   anEvent,
-  ask,
   aWarehouse,
   loadCsv,
   makeDataDir,
+  queryFile,
   settingsFor,
   silent,
 } from '../warehouse/support.ts';
@@ -119,7 +119,7 @@ async function rebuildHelps(dataDir: string, expected: string): Promise<boolean>
 async function everything(path: string): Promise<string> {
   const views = ['shipments', 'invoices', 'events', 'files', 'discrepancies'];
   return JSON.stringify(
-    await Promise.all(views.map((view) => ask(path, `select * from ${view} order by all`))),
+    await Promise.all(views.map((view) => queryFile(path, `select * from ${view} order by all`))),
   );
 }
 

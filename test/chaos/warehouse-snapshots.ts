@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { testProgram } from '../support/processes/test-program.ts';
 import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.ts';
-import { ask } from '../warehouse/support.ts';
+import { queryFile } from '../warehouse/support.ts';
 
 export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
@@ -48,7 +48,7 @@ export async function runSnapshots(options: {
     const held = join(workshop.dataDir, 'inspected.duckdb');
     linkSync(published, held);
     const inspected = await checkFile(held, null);
-    const [line] = await ask(held, 'select sequence from publication');
+    const [line] = await queryFile(held, 'select sequence from publication');
     rmSync(held);
     if (inspected.partial + inspected.doubled + inspected.voidedInReports > 0)
       inconsistent.push(JSON.stringify({ ...line, ...inspected }));

@@ -14,11 +14,11 @@ import { runCommand } from '../support/processes/run-command.ts';
 import {
   aCsv,
   anEvent,
-  ask,
   aWarehouse,
   INVOICE,
   loadCsv,
   makeDataDir,
+  queryFile,
   settingsFor,
   sha256,
   silent,
@@ -127,7 +127,7 @@ async function filesIn(dataDir: string): Promise<string[]> {
 async function answers(dataDir: string): Promise<unknown[]> {
   const published = join(dataDir, 'reports.duckdb');
   const totals = (from: string): Promise<unknown> =>
-    ask(
+    queryFile(
       published,
       `select invoice_id, count(*)::integer as n, sum(billing_cost)::varchar as cost from ${from} group by all order by all`,
     );
@@ -135,8 +135,8 @@ async function answers(dataDir: string): Promise<unknown[]> {
   return Promise.all([
     totals('shipments'),
     ...instants.map((at) => totals(`shipments_as_known_on('${at}'::timestamptz)`)),
-    ask(published, 'select invoice_id, state, stated_total_text, tenant_id from invoices order by all'),
-    ask(published, 'select event_id, event_type, received_at::varchar as at from events order by all'),
+    queryFile(published, 'select invoice_id, state, stated_total_text, tenant_id from invoices order by all'),
+    queryFile(published, 'select event_id, event_type, received_at::varchar as at from events order by all'),
   ]);
 }
 
@@ -222,7 +222,7 @@ describe('billsync purge', () => {
       drift: [],
     });
     const rows = 'select count(*)::integer as n from internal.shipment_rows';
-    expect(await ask(join(dataDir, 'reports.duckdb'), rows)).toEqual([{ n: 4 }]);
+    expect(await queryFile(join(dataDir, 'reports.duckdb'), rows)).toEqual([{ n: 4 }]);
     const again = JSON.parse((await purge(dataDir, '--dry-run', '--json')).stdout);
     expect(again.classes.map(({ count }: { count: number }) => count)).toEqual([0, 0, 0, 0]);
   });

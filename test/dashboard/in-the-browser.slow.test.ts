@@ -38,7 +38,7 @@ const PAGES = [
   '/',
   '/shipments?carrier=ups&is_zone=5',
   '/shipments/TWICE',
-  '/search?q=nobody',
+  '/search?q=unknown',
   '/invoices',
   `/invoices/${parked.id}`,
   '/events',
@@ -49,7 +49,7 @@ const PAGES = [
   '/statements',
   '/statements?tenant=Acme&period=2026-03',
   '/reports/carriers?from=2026-03-01&to=2026-03-31&compare=previous',
-  '/invoices/nobody',
+  '/invoices/unknown',
   '/reports/tenants?from=yesterday',
 ];
 

@@ -170,7 +170,7 @@ describe('invoices', () => {
       `http://temporal.example/namespaces/default/workflows/${encodeURIComponent(`invoice/test/partner-1/${id}`)}`,
     );
     expect(page).toMatch(/version 1 loaded: \d+ shipments, -?[\d.]+ (USD|EUR) \(current\)/);
-    expect((await get('/invoices/nobody')).status).toBe(404);
+    expect((await get('/invoices/unknown')).status).toBe(404);
   });
 });
 

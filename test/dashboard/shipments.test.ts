@@ -114,11 +114,11 @@ describe('the search field', () => {
     const several = await read('/search?q=same-name');
     expect(several).toContain('href="/shipments/SAME-NAME"');
     expect(several).toContain(`href="/invoices/${alike.id}"`);
-    const none = await get('/search?q=NOBODY');
+    const none = await get('/search?q=UNKNOWN');
     expect(none.status).toBe(404);
     const nothing = await none.text();
-    expect(nothing).toContain('Nothing found for “NOBODY”.');
-    expect(nothing).toContain('href="/shipments?tracking=NOBODY*"');
+    expect(nothing).toContain('Nothing found for “UNKNOWN”.');
+    expect(nothing).toContain('href="/shipments?tracking=UNKNOWN*"');
   });
 });
 

@@ -1,4 +1,4 @@
-/** Faults of invoices in a running `up`: each is said by an alert, the dashboard, a metric and a command; `npm run chaos -- watch` plays all. */
+/** Faults of invoices in a running `up`: each is reported by an alert, the dashboard, a metric and a command; `npm run chaos -- watch` plays all. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { INVOICE_FAULTS } from '../chaos/faults/invoice-faults.ts';

@@ -55,13 +55,13 @@ describe('transactions', () => {
 
 describe('files', () => {
   test('has no secondary index and no key on the rows (hazard 10)', async () => {
-    const { aWarehouse, ask } = await import('../warehouse/support.ts');
+    const { aWarehouse, queryFile } = await import('../warehouse/support.ts');
     const t = await aWarehouse();
     const { path } = await t.warehouse.publish();
-    expect(await ask(path, 'select * from duckdb_indexes()')).toEqual([]);
+    expect(await queryFile(path, 'select * from duckdb_indexes()')).toEqual([]);
     const keys =
       "select table_name from duckdb_constraints() where constraint_type in ('PRIMARY KEY', 'UNIQUE') order by 1";
-    expect((await ask(path, keys)).map((row) => row.table_name)).toEqual([
+    expect((await queryFile(path, keys)).map((row) => row.table_name)).toEqual([
       'event_keys',
       'ingest_cursors',
       'invoice_keys',

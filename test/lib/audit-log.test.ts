@@ -27,7 +27,7 @@ function aFolder(): string {
 }
 
 const NOTE: AuditNote = {
-  ...{ by: 'ann', via: 'command', action: 'invoices restore', target: ['INV-1'], reason: 'it stands' },
+  ...{ by: 'ann', via: 'command', action: 'invoices restore', target: ['INV-1'], reason: 'it is right' },
   ...{ outcome: 'begun', detail: '', began: null },
 };
 

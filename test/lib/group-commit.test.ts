@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { GroupCommit, type GroupLimits } from '../../lib/group-commit.ts';
 
-/** One that answers what it was asked, and the groups that it made of it. */
+/** A commit that answers each input with itself, and the groups that it made. */
 function recorded(limits: GroupLimits<number>) {
   const groups: (readonly number[])[] = [];
-  const commit = new GroupCommit<number, number>(async (asked) => {
-    groups.push(asked);
+  const commit = new GroupCommit<number, number>(async (inputs) => {
+    groups.push(inputs);
     await new Promise((done) => setImmediate(done));
-    return asked;
+    return inputs;
   }, limits);
   return { groups, commit };
 }
@@ -19,10 +19,10 @@ afterEach(() => {
 describe('GroupCommit', () => {
   test('runs a single call at once and groups concurrent ones', async () => {
     const groups: (readonly number[])[] = [];
-    const commit = new GroupCommit<number, number>(async (asked) => {
-      groups.push(asked);
+    const commit = new GroupCommit<number, number>(async (inputs) => {
+      groups.push(inputs);
       await new Promise((done) => setImmediate(done));
-      return asked.map((n) => n * 10);
+      return inputs.map((n) => n * 10);
     });
     expect(await Promise.all([1, 2, 3, 4].map((n) => commit.do(n)))).toEqual([10, 20, 30, 40]);
     expect(groups).toEqual([[1], [2, 3, 4]]);
@@ -31,10 +31,10 @@ describe('GroupCommit', () => {
   });
 
   test('fails only the call that cannot be done', async () => {
-    const commit = new GroupCommit<number, number>(async (asked) => {
+    const commit = new GroupCommit<number, number>(async (inputs) => {
       await new Promise((done) => setImmediate(done));
-      if (asked.includes(3)) throw new Error('three');
-      return asked;
+      if (inputs.includes(3)) throw new Error('three');
+      return inputs;
     });
     const settled = await Promise.allSettled([1, 2, 3, 4].map((n) => commit.do(n)));
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -43,15 +43,15 @@ describe('GroupCommit', () => {
 
   test('finds the failing call by halving', async () => {
     const groups: (readonly number[])[] = [];
-    const commit = new GroupCommit<number, number>(async (asked) => {
-      groups.push(asked);
+    const commit = new GroupCommit<number, number>(async (inputs) => {
+      groups.push(inputs);
       await new Promise((done) => setImmediate(done));
-      if (asked.includes(7)) throw new Error('seven');
-      return asked;
+      if (inputs.includes(7)) throw new Error('seven');
+      return inputs;
     });
-    const asked = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-    const settled = await Promise.allSettled(asked.map((n) => commit.do(n)));
-    expect(settled.map(({ status }) => status === 'rejected')).toEqual(asked.map((n) => n === 7));
+    const inputs = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+    const settled = await Promise.allSettled(inputs.map((n) => commit.do(n)));
+    expect(settled.map(({ status }) => status === 'rejected')).toEqual(inputs.map((n) => n === 7));
     expect(groups).toEqual([
       [0],
       [1, 2, 3, 4, 5, 6, 7, 8],

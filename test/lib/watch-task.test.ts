@@ -1,4 +1,4 @@
-/** Work that is done again and again says when it fails or hangs, and when that is over. */
+/** Work that is done again and again is reported when it fails or hangs, and when that is over. */
 
 import { describe, expect, test } from 'vitest';
 import { createHealth, watchTask } from '../../lib/health/health.ts';

@@ -4,7 +4,7 @@
  */
 
 import { CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
-import { aCsv, ask, aWarehouse, type Cells, loadCsv, settingsFor } from './support.ts';
+import { aCsv, aWarehouse, type Cells, loadCsv, queryFile, settingsFor } from './support.ts';
 
 const [, , dataDir = ''] = process.argv;
 const isNew = (header: string): boolean => header === 'Fuel Surcharge';
@@ -32,7 +32,7 @@ const outcomes = [
 ];
 const { drift } = await t.warehouse.verify({ full: true });
 const { path } = await t.warehouse.publish();
-const rows = await ask(
+const rows = await queryFile(
   path,
   'select tracking_number, fuel_surcharge, added_columns from shipments order by invoice_id, row_number',
 );

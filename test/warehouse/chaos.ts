@@ -8,7 +8,7 @@ import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
-import { archiveCsv, ask, makeDataDir, manyRecords, settingsFor, silent } from './support.ts';
+import { archiveCsv, makeDataDir, manyRecords, queryFile, settingsFor, silent } from './support.ts';
 
 /** The fourth group of a large invoice's id. */
 const LARGE = '8222';
@@ -140,13 +140,13 @@ export async function inspect(workshop: Workshop): Promise<Findings> {
 
 /** The same of a published copy by itself. */
 export async function checkFile(path: string, workshop: Workshop | null): Promise<Omit<Findings, 'drift'>> {
-  const loads = await ask(
+  const loads = await queryFile(
     path,
     "select invoice_id::varchar || ' ' || file_sha256 as load from internal.loads",
   );
   const here = new Set(loads.map((row) => String(row.load)));
   const lost = [...(workshop?.promised.loads ?? [])].filter((load) => !here.has(load));
-  const voided = await ask(
+  const voided = await queryFile(
     path,
     'select invoice_id::varchar as id from invoices where voided_at is not null',
   );
@@ -155,7 +155,7 @@ export async function checkFile(path: string, workshop: Workshop | null): Promis
     .filter((id) => !voids.has(id))
     .map((id) => `void ${id}`);
   const one = async (sql: string): Promise<number> =>
-    Number(Object.values((await ask(path, sql))[0] ?? {})[0]);
+    Number(Object.values((await queryFile(path, sql))[0] ?? {})[0]);
   return {
     lost: [...lost, ...lostVoids],
     partial: await one(`select count(*)::integer from internal.loads as l full join

@@ -11,10 +11,10 @@ import { testProgram } from '../support/processes/test-program.ts';
 import {
   aCsv,
   anEvent,
-  ask,
   aWarehouse,
   INVOICE,
   loadCsv,
+  queryFile,
   sha256,
   silent,
   type TestWarehouse,
@@ -45,7 +45,10 @@ const options = (over: Partial<RebuildOptions> = {}): RebuildOptions => ({
 
 const pathOf = (csv: Buffer): Promise<string> => t.archive.localPath(sha256(csv));
 const shipments = (): Promise<unknown> =>
-  ask(published, 'select invoice_number, count(*)::integer as n from shipments group by all order by all');
+  queryFile(
+    published,
+    'select invoice_number, count(*)::integer as n from shipments group by all order by all',
+  );
 
 /** By their hash, since comparing megabytes byte by byte takes ten seconds. */
 const bytesOfWarehouse = (): string => sha256(readFileSync(join(t.dataDir, 'warehouse.duckdb')));

@@ -111,7 +111,7 @@ export async function aWarehouse(
       await warehouse.ingestArchive();
     },
     async query(sql) {
-      return ask((await warehouse.publish()).path, sql);
+      return queryFile((await warehouse.publish()).path, sql);
     },
     async drift() {
       return (await warehouse.verify({ full: true })).drift;
@@ -279,7 +279,7 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
 }
 
 /** Queries the published copy (or any file) as an analyst would: another instance, read-only. */
-export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
+export async function queryFile(path: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   try {

@@ -19,7 +19,7 @@ const ReportQuery = z.object({
 /** From ticked rows of a report. @throws BillsyncError nothing can be claimed of them, and why */
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
-  const query = ReportQuery.safeParse(jsonOf(form.get('asked') ?? ''));
+  const query = ReportQuery.safeParse(jsonOf(form.get('query') ?? ''));
   if (finding === undefined || !query.success) throw refused('The form is not one of ours');
   const rows = new Set(form.getAll('row'));
   if (rows.size === 0) throw refused('No row is ticked', 'go back and tick what is to be claimed');

@@ -157,7 +157,7 @@ describe('an operator', () => {
 describe('other users', () => {
   const choose: [string, string][] = [
     ['report', 'duplicates'],
-    ['asked', '{"filters":{},"parameters":{}}'],
+    ['query', '{"filters":{},"parameters":{}}'],
     ['row', 'x'],
   ];
 
@@ -187,7 +187,7 @@ describe('other users', () => {
       '/disputes/choose',
       [
         ['report', 'duplicates'],
-        ['asked', '{'],
+        ['query', '{'],
       ],
       'The form is not one of ours',
     ],

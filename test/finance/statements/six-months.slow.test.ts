@@ -1,7 +1,7 @@
 /**
  * Half a year of `seed --months`, played month by month as it was published: duplicates, outliers, a price step, an invoice that is
  * void and billed again, one that never came back, late credits. Statements are sent, claims are opened and credited, cost alerts are
- * told, an assistant asks.
+ * sent, an assistant reads reports.
  */
 
 import { mkdtemp } from 'node:fs/promises';

@@ -175,7 +175,7 @@ describe('the page of statements', () => {
   });
 
   test.each([
-    ['?tenant=nobody', 404, 'No tenant is'],
+    ['?tenant=unknown', 404, 'No tenant is'],
     ['?tenant=tenant-Acme&period=2026-99', 400, 'is not a period'],
     ['?tenant=tenant-Acme&format=doc', 400, 'There is no format'],
     ['?tenant=tenant-Acme&format=pdf&paper=a5', 400, 'There is no such paper'],

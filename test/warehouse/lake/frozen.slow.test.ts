@@ -106,7 +106,7 @@ test('raises an alert that names the holder of a lock', async () => {
   await waiting.close();
 });
 
-test('workers that wait for one reading of the archive share the next one, which has everything that they asked for', async () => {
+test('workers that wait for one reading of the archive share the next one, with everything they need', async () => {
   const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let readings = 0;
   const endsAfter = (wait: () => Promise<void>) => ({

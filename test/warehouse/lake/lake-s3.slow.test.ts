@@ -39,8 +39,8 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]));
   await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]));
   expect(await objects('billing/generation-1/')).toBe(2);
-  const shown = await queryLake(settings, 'select invoice_id, billing_cost from shipments order by all');
-  expect(shown).toEqual([
+  const rows = await queryLake(settings, 'select invoice_id, billing_cost from shipments order by all');
+  expect(rows).toEqual([
     { invoice_id: INVOICE, billing_cost: '6.0000' },
     { invoice_id: INVOICE, billing_cost: '9.1600' },
   ]);
@@ -57,7 +57,7 @@ test('rows lie in the bucket, are read from there, verified, and rebuilt beside 
   await removeFiles('s3://lake/billing/generation-1/');
   expect([await objects('billing/generation-1/'), await objects('billing/generation-2/')]).toEqual([0, 2]);
   expect(await queryLake(settings, 'select invoice_id, billing_cost from shipments order by all')).toEqual(
-    shown,
+    rows,
   );
   await t.close();
 });

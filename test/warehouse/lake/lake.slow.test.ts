@@ -19,11 +19,11 @@ import {
   aCsv,
   anEvent,
   archiveCsv,
-  ask,
   aWarehouse,
   INVOICE,
   loadCsv,
   makeDataDir,
+  queryFile,
   settingsFor,
   silent,
   type TestWarehouse,
@@ -81,7 +81,7 @@ describe('the warehouse over a lake', () => {
     const fileSettings = { ...settingsFor(makeDataDir()), archive: settings.archive };
     const there = await rebuildWarehouse({ settings: fileSettings, archive: t.archive, log: silent });
     const filePath = join(fileSettings.dataDir, 'reports.duckdb');
-    expect(await everything(filePath, (sql) => ask(filePath, sql))).toEqual(live);
+    expect(await everything(filePath, (sql) => queryFile(filePath, sql))).toEqual(live);
     expect(there.publication).toMatchObject({ invoices: 4, shipments: 4 });
     const file = await openWarehouse({ settings: fileSettings, archive: t.archive, log: silent });
     expect((await file.verify({ full: true })).drift).toEqual([]);
@@ -158,9 +158,9 @@ describe('the warehouse over a lake', () => {
       (select comment from duckdb_views() where view_name = 'shipments') as view,
       (select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight') as weight
       from shipments`;
-    const asked = await billsync(['sql', question, '--json'], { env });
-    expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
-    const [row] = JSON.parse(asked.stdout);
+    const answer = await billsync(['sql', question, '--json'], { env });
+    expect(answer).toMatchObject({ exitCode: 0, stderr: '' });
+    const [row] = JSON.parse(answer.stdout);
     expect(row).toMatchObject({
       view: 'A row per billed shipment of finalized, not voided invoices.',
       weight: 'Weight used for rating; unit in billable_weight_unit',
@@ -169,9 +169,9 @@ describe('the warehouse over a lake', () => {
     const shell = await billsync(['sql'], { env, input: `.mode json\n${question};\n` });
     expect(shell.stderr).toBe('');
     expect(JSON.parse(shell.stdout)).toEqual([row]);
-    const shown = JSON.parse((await billsync(['sql', 'show tables', '--json'], { env })).stdout);
-    expect(shown).toContainEqual({ name: 'shipments' });
-    expect(shown).not.toContainEqual({ name: 'shipment_rows' });
+    const tables = JSON.parse((await billsync(['sql', 'show tables', '--json'], { env })).stdout);
+    expect(tables).toContainEqual({ name: 'shipments' });
+    expect(tables).not.toContainEqual({ name: 'shipment_rows' });
   });
 
   test('lists what is due to be checked', async () => {
@@ -185,8 +185,8 @@ describe('the warehouse over a lake', () => {
     expect(due.toRecheck.map(({ invoiceId }) => invoiceId)).toContain(INVOICE);
     expect(due.toRetry).toEqual([]);
     expect(due.toRecheck).toHaveLength(3);
-    const asked = due.toRecheck.map(({ invoiceId }) => invoiceId);
-    await t.warehouse.recordServiceCheck(asked, request.until);
+    const checked = due.toRecheck.map(({ invoiceId }) => invoiceId);
+    await t.warehouse.recordServiceCheck(checked, request.until);
     await t.warehouse.recordServiceCheck([INVOICE], request.until);
     expect((await t.warehouse.due({ ...request, partnerId: 'p' })).toRecheck).toEqual([]);
     expect((await t.warehouse.due({ ...request, partnerId: null })).toRecheck).toEqual([]);

@@ -32,7 +32,7 @@ export async function playStory(t: TestWarehouse): Promise<void> {
   await loadCsv(t, aCsv([{}], FOURTH), { invoiceId: FOURTH });
   const voided = anEvent('invoice_voided', { header: { invoiceId: FOURTH } });
   await t.record([voided]);
-  const decided = { by: 'ada', reason: 'it stands', isDryRun: false };
+  const decided = { by: 'ada', reason: 'it is right', isDryRun: false };
   await t.warehouse.decide({ kind: 'restore', invoiceId: FOURTH, ...decided });
   await t.warehouse.recordFailure(FOURTH, { code: 'recheck-unanswered', reason: 'the details answer 500' });
   await loadCsv(t, aCsv([{ 'Billing Cost': '7' }], FOURTH), { invoiceId: FOURTH });
@@ -63,13 +63,13 @@ const REPORTS = [
 /** Everything readers see but the publication itself. */
 export async function everything(
   path: string,
-  askView: (sql: string) => Promise<unknown>,
+  queryView: (sql: string) => Promise<unknown>,
 ): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
   for (const view of VIEWS) {
-    answers[view] = await askView(`select * from ${view} order by all`);
+    answers[view] = await queryView(`select * from ${view} order by all`);
     const types = `select to_json(list(typeof(columns(*)))) as types from ${view}`;
-    answers[`${view}-types`] = await askView(types);
+    answers[`${view}-types`] = await queryView(types);
   }
   for (const { name, filters = {} } of REPORTS) {
     const { rows, columns } = await runReport({ databasePath: path, name, filters });

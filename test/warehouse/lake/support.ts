@@ -33,12 +33,12 @@ export async function startLakeServer(): Promise<LakeServer> {
   return {
     async aLake(dataDir, dataPath = join(dataDir, 'lake')) {
       const name = `lake_${randomBytes(6).toString('hex')}`;
-      await ask(urlOf(postgres, 'postgres'), `create database ${name}`);
+      await queryPostgres(urlOf(postgres, 'postgres'), `create database ${name}`);
       const catalog = `postgres:host=127.0.0.1 port=${postgres.port} user=lake password=${PASSWORD} dbname=${name}`;
       return { ...settingsFor(dataDir), warehouse: { kind: 'ducklake', catalog, dataPath } };
     },
     query: ({ warehouse }, text, user = 'lake') =>
-      ask(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? '', user), text),
+      queryPostgres(urlOf(postgres, /dbname=(\w+)/.exec(warehouse.catalog)?.[1] ?? '', user), text),
     stop() {
       stopped ??= postgres.stop();
       return stopped;
@@ -54,7 +54,7 @@ export function publishedPath(settings: LakeTestSettings): string {
   return path;
 }
 
-/** Asks the lake as a report does. */
+/** Queries the lake as a report does. */
 export async function queryLake(settings: LakeTestSettings, sql: string): Promise<Record<string, unknown>[]> {
   const file = await openPublishedFile(publishedPath(settings));
   try {
@@ -64,7 +64,7 @@ export async function queryLake(settings: LakeTestSettings, sql: string): Promis
   }
 }
 
-/** One look at the lake that several questions can be asked of. */
+/** A connection on which several statements read the same state. */
 export function lookAtLake(settings: LakeTestSettings): Promise<DuckDBConnection> {
   return connectToLake(publishedPath(settings), settings.warehouse);
 }
@@ -73,7 +73,7 @@ function urlOf(postgres: PostgresServer, database: string, user = 'lake'): strin
   return `postgresql://${user}@127.0.0.1:${postgres.port}/${database}`;
 }
 
-async function ask(connectionString: string, text: string): Promise<Record<string, unknown>[]> {
+async function queryPostgres(connectionString: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {

@@ -3,7 +3,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
-import { ask } from '../support.ts';
+import { queryFile } from '../support.ts';
 
 const fixture = await reportsFixture([
   anInvoice(
@@ -29,29 +29,29 @@ afterAll(() => fixture.remove());
 
 test('invoice_amounts has a row per invoice and currency and adds up to shipments', async () => {
   const amounts = 'invoice_number, currency_code, shipments::integer as lines, billing_cost::varchar as cost';
-  expect(await ask(fixture.path, `select ${amounts} from invoice_amounts order by all`)).toEqual([
+  expect(await queryFile(fixture.path, `select ${amounts} from invoice_amounts order by all`)).toEqual([
     { invoice_number: 'INV-A', currency_code: 'EUR', lines: 1, cost: '3.0000' },
     { invoice_number: 'INV-A', currency_code: 'USD', lines: 2, cost: '8.0000' },
     { invoice_number: 'INV-B', currency_code: 'USD', lines: 2, cost: '5.0000' },
     { invoice_number: 'INV-P', currency_code: 'USD', lines: 1, cost: '8.0000' },
   ]);
   const sum = 'currency_code, sum(billing_cost)::varchar as cost';
-  expect(await ask(fixture.path, `select ${sum} from invoice_amounts group by all order by all`)).toEqual(
-    await ask(fixture.path, `select ${sum} from shipments group by all order by all`),
-  );
+  expect(
+    await queryFile(fixture.path, `select ${sum} from invoice_amounts group by all order by all`),
+  ).toEqual(await queryFile(fixture.path, `select ${sum} from shipments group by all order by all`));
 });
 
 test('tenant_shipments counts lines and packages once, in normalized units and zones', async () => {
   const counts =
     'currency_code, count(*)::integer as lines, count(*) filter (where is_package)::integer as packages';
-  expect(await ask(fixture.path, `select ${counts} from tenant_shipments group by all order by all`)).toEqual(
-    [
-      // The package 1Z2 of ups is counted at its first line, which is INV-A's in EUR; that of fedex is another.
-      { currency_code: 'EUR', lines: 1, packages: 1 },
-      { currency_code: 'USD', lines: 4, packages: 2 },
-    ],
-  );
-  const [heavy] = await ask(
+  expect(
+    await queryFile(fixture.path, `select ${counts} from tenant_shipments group by all order by all`),
+  ).toEqual([
+    // The package 1Z2 of ups is counted at its first line, which is INV-A's in EUR; that of fedex is another.
+    { currency_code: 'EUR', lines: 1, packages: 1 },
+    { currency_code: 'USD', lines: 4, packages: 2 },
+  ]);
+  const [heavy] = await queryFile(
     fixture.path,
     `select pounds::varchar as pounds, zone, ship_month, invoice_month from tenant_shipments where billing_cost = 10`,
   );
@@ -83,7 +83,7 @@ test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
 );
 
 test('has a comment on every view and column', async () => {
-  const bare = await ask(
+  const bare = await queryFile(
     fixture.path,
     `select v.view_name as view, c.column_name as column
     from duckdb_views() as v
@@ -92,7 +92,7 @@ test('has a comment on every view and column', async () => {
   );
   expect(bare).toEqual([]);
   const weight = `select comment from duckdb_columns() where table_name = 'shipments' and column_name = 'billable_weight'`;
-  expect(await ask(fixture.path, weight)).toEqual([
+  expect(await queryFile(fixture.path, weight)).toEqual([
     { comment: 'Weight used for rating; unit in billable_weight_unit' },
   ]);
 });
@@ -106,7 +106,7 @@ test('carriers has one row for the spellings of a carrier', async () => {
       aShipment({ carrier: 'fedex', service: 'Ground' }),
     ]),
   ]);
-  const found = await ask(
+  const found = await queryFile(
     spelt.path,
     `select carrier, to_json(names)::varchar as names, to_json(service_levels)::varchar as service_levels,
     shipments::integer as shipments, first_ship_date::varchar as first from carriers order by carrier`,
