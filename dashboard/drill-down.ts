@@ -1,4 +1,4 @@
-/** The address to which a number of a report's page leads: the filters of the page, and those of its row. */
+/** The address to which a number in a report's page links: the filters of the page, and those of its row. An invoice links to its page. */
 
 import type { ReportDefinition } from '../reports/catalogue.ts';
 import type { ReportRow } from '../reports/cells.ts';
@@ -29,6 +29,10 @@ export function leadingTo({
 }): LeadTo {
   const filters = filtersIn(query);
   return (rows, column) => {
+    if (column === 'invoice_number') {
+      const [row] = rows;
+      return { address: addressOfInvoice(String(row?.invoice_id ?? row?.invoice_number)), isTotal: true };
+    }
     // A difference belongs to two numbers, so it has no link of its own.
     if (before !== null && (column === 'difference' || column === 'change_percent')) return null;
     const isBefore = before !== null && column.endsWith('_before');
@@ -49,6 +53,10 @@ function addressOf({ target, fields }: CellDrilldown, filters: Query): string {
     case 'invoices':
       return withQuery('/invoices', {}, fields);
     case 'invoice':
-      return `/invoices/${encodeURIComponent(Object.values(fields)[0] ?? '')}`;
+      return addressOfInvoice(Object.values(fields)[0] ?? '');
   }
+}
+
+function addressOfInvoice(idOrNumber: string): string {
+  return `/invoices/${encodeURIComponent(idOrNumber)}`;
 }

@@ -46,7 +46,7 @@ export interface BodyOptions {
     readonly address: string;
     readonly order: 'ascending' | 'descending' | null;
   };
-  /** The link of a number, of one row in the table or several in a chart; a file has none. */
+  /** The link of a number or an invoice, of one row in the table or several in a chart; a file has none. */
   readonly leadTo?: (
     rows: readonly ReportRow[],
     column: string,
@@ -111,7 +111,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
         ...displayCell(row, column),
         badge: column.name === 'state' ? stateBadge(row.state) : null,
         kind: kindOf(displayCell(row, column).text, column.align),
-        lead: column.align === 'right' && row[column.name] !== null ? leadTo([row], column.name) : null,
+        lead: isLink(column) && row[column.name] !== null ? leadTo([row], column.name) : null,
       })),
     })),
     attribute: escapeAttribute,
@@ -121,6 +121,10 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
         : { ...page, from: page.from + 1, to: Math.min(page.to, result.rows.length), of: result.rows.length },
     grouped: (count: number) => grouped(String(count)),
   });
+}
+
+function isLink({ align, name }: ReportResult['columns'][number]): boolean {
+  return align === 'right' || name === 'invoice_number';
 }
 
 /** The value that all rows have; null: they differ, or have none. */

@@ -90,6 +90,12 @@ describe('a table', () => {
     expect(new Set(all.rows.map((row: { currency_code: string }) => row.currency_code)).size).toBe(2);
   });
 
+  test('links an invoice to its page', async () => {
+    const [, address = ''] =
+      /<td[^>]*><a href="(\/invoices\/[^"]+)">/.exec(await read('/reports/register')) ?? [];
+    expect((await get(address)).status).toBe(200);
+  });
+
   test('has the requested columns, details only on request', async () => {
     const names = async (query: string) =>
       (await json(`/reports/carriers?${query}format=json`)).columns.map(({ name }: { name: string }) => name);
