@@ -37,13 +37,17 @@ afterAll(() => sandbox.close());
 describe('npm run conformance', () => {
   test('starts the sandbox by itself and prints a row per rule', async () => {
     const { code, stdout } = await run(
-      ['--only', '4.2', '--only', 'custom-headers', '--json', '--quiet'],
+      [
+        ...['4.2', 'custom-headers', 'separate-environments'].flatMap((rule) => ['--only', rule]),
+        ...['--json', '--quiet'],
+      ],
       FROM_SOURCE,
     );
     const report = JSON.parse(stdout) as { rows: { id: string; verdict: string }[]; findings: object[] };
     expect(report.rows).toMatchObject([
       { id: 'custom-headers', verdict: 'pass' },
       { id: 'ping', verdict: 'pass' },
+      { id: 'separate-environments', verdict: 'pass' },
     ]);
     expect(report.findings.length).toBeGreaterThan(10);
     expect(code).toBe(0);
