@@ -294,6 +294,8 @@ async function freezeHolder(
 }
 
 async function holdersOf(client: pg.Client, lock: FrozenLock): Promise<readonly number[]> {
+  // A transaction sees `pg_stat_activity` as at its first look, without the connections that came later.
+  await client.query('select pg_stat_clear_snapshot()');
   const { rows } = await client.query<{ name: string }>(
     `select a.application_name as name from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
      where l.locktype = 'advisory' and l.granted and l.classid = $1::integer::oid`,
