@@ -30,16 +30,17 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each step; a publication may run between steps. */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** After so many verified loads they are stored. */
-  readonly storeEvery?: number;
   /** Loads whose fact is not in the archive yet. */
   readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
+/** So many verified loads are stored together. */
+const STORE_EVERY = 50;
+
 /** @param options.full false: only loads that were not verified before (ADR 17) */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
-  const { pendingLoads = async () => () => false, storeEvery = 50 } = options;
+  const { pendingLoads = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
   const loads = await database.all('loads-to-verify', { full });
   const drift: Drift[] = [];
@@ -55,19 +56,24 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   let shipments = 0;
   let purged = 0;
   if (loads.length > 0) options.onProgress?.(0, loads.length);
-  for (const [index, load] of loads.entries()) {
-    const found = await step(() =>
-      verifyLoad(options, load, purgedFiles).catch((error) => unreadable(load, error)),
-    );
-    drift.push(...found.drift);
-    for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
-    if (found.drift.length === 0) verified.push(Number(load.load_id));
-    // An interrupted verification continues with the rest.
-    if (verified.length >= storeEvery) await storeVerified();
-    if (found.fileRead === 'purged') purged += 1;
-    else if (found.fileRead) filesRead += 1;
-    shipments += Number(load.shipments);
-    options.onProgress?.(index + 1, loads.length);
+  try {
+    for (const [index, load] of loads.entries()) {
+      const found = await step(() =>
+        verifyLoad(options, load, purgedFiles).catch((error) => unreadable(load, error)),
+      );
+      drift.push(...found.drift);
+      for (const { rule } of found.drift) known.add(`${load.load_id} ${rule}`);
+      if (found.drift.length === 0) verified.push(Number(load.load_id));
+      if (verified.length >= STORE_EVERY) await storeVerified();
+      if (found.fileRead === 'purged') purged += 1;
+      else if (found.fileRead) filesRead += 1;
+      shipments += Number(load.shipments);
+      options.onProgress?.(index + 1, loads.length);
+    }
+  } catch (error) {
+    // The next attempt continues with the rest.
+    await storeVerified().catch(() => undefined);
+    throw error;
   }
   drift.push(...(await step(() => verifyLedgers(database))));
   drift.push(...(await verifyNames({ database, archive, ingest, step })));

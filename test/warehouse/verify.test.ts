@@ -73,7 +73,7 @@ test('resumes after an interruption', async () => {
   try {
     await database.use((session) => session.statement('delete from verification_log'));
     const request = {
-      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z'), storeEvery: 1 },
+      ...{ database, full: false, now: new Date('2026-03-02T00:00:00Z') },
       ingest: async () => undefined,
     };
     const stopping = Object.create(t.archive, {
