@@ -125,6 +125,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     async close() {
       apply();
       await working;
+      stored.endRetries();
       await delivery;
     },
   };
@@ -207,6 +208,7 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
 
   return {
     apply,
+    endRetries: (): void => clearTimeout(retry),
     /** false: resolving it would change nothing. Another machine may have raised an alert that all of them resolve. */
     mayBeOpen(key: AlertKey): boolean {
       if (!isKnown || (store !== undefined && scopeOf(key) === 'all')) return true;
