@@ -78,7 +78,7 @@ export class WarehouseError extends errorClass({
   'catalog-full': {
     message: "The lake's catalogue (%s) has no free connection: %s",
     exitCode: EXIT.unreachable,
-    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 7 connections, a dashboard up to 5',
+    hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 10 connections, a dashboard up to 5',
   },
   /** PostgreSQL answers, and does not store or return a file that people make. */
   'catalog-refuses': {
