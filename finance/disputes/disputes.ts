@@ -181,7 +181,7 @@ async function changeClaims(
   return named.map(({ id }) => all.get(id) as Claim);
 }
 
-/** A line that was claimed anew after this claim was closed. */
+/** @throws ClaimError the line has another claim that is open */
 function refuseSecondClaim(claim: Claim, { all }: Claims): void {
   const other = [...all.values()].find(
     (each) => each.id !== claim.id && isAlive(each) && lineKey(each) === lineKey(claim),

@@ -84,12 +84,12 @@ async function claimedOf(
 ): Promise<readonly ReportRow[]> {
   const { claimed, keys }: Finding = FINDINGS[finding];
   const question = claimed === null ? questionNamed(finding) : null;
-  const ofQuestion = question?.parameters.map(({ name }) => name) ?? [];
-  const ofReport = findReport(finding).parameters.map(({ name }) => name);
+  const questionParameters = question?.parameters.map(({ name }) => name) ?? [];
+  const reportParameters = findReport(finding).parameters.map(({ name }) => name);
   const rows = (
     await run(
       finding,
-      only(parameters, (name) => ofReport.includes(name) || !ofQuestion.includes(name)),
+      only(parameters, (name) => reportParameters.includes(name) || !questionParameters.includes(name)),
     )
   ).filter(
     (row) =>
@@ -98,9 +98,9 @@ async function claimedOf(
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
-  const takesNumbers = trackingNumbers !== null && ofQuestion.includes('numbers');
+  const takesNumbers = trackingNumbers !== null && questionParameters.includes('numbers');
   return run(question, {
-    ...only(parameters, (name) => ofQuestion.includes(name)),
+    ...only(parameters, (name) => questionParameters.includes(name)),
     rows: JSON.stringify(chosen),
     ...(takesNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
   });

@@ -8,7 +8,7 @@ import type { EnvironmentName } from '../../lib/wire/names.ts';
 import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import {
-  applicationName,
+  connectionOptions,
   type Ledger,
   LOCK,
   ledgerMigrations,
@@ -17,8 +17,6 @@ import {
   ledgerValues,
   unreachable,
 } from './ledger.ts';
-
-const CONNECT_MS = 15_000;
 
 /**
  * The current generation; the first process creates generation 1.
@@ -127,12 +125,7 @@ async function withCatalog<T>(
   address: CatalogAddress,
   work: (query: Query, run: (text: string) => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({
-    ...address.pool,
-    connectionTimeoutMillis: CONNECT_MS,
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-    application_name: applicationName('opening'),
-  });
+  const client = new pg.Client(connectionOptions(address, 'opening'));
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -170,11 +170,8 @@ export class Ledger implements Ledgers {
     this.#address = address;
     this.#isBeingMade = isBeingMade;
     this.#pool = new pg.Pool({
-      ...address.pool,
-      max: CONNECTIONS,
-      ...{ connectionTimeoutMillis: CONNECT_MS, idleTimeoutMillis: UNUSED_MS },
-      ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-      application_name: this.#name,
+      ...connectionOptions(address, role),
+      ...{ max: CONNECTIONS, idleTimeoutMillis: UNUSED_MS },
       options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,
     });
     // The pool replaces a broken idle connection; without a listener the event would end the process.
@@ -387,6 +384,16 @@ export class Ledger implements Ledgers {
 /** The name in pg_stat_activity, which keeps 63 bytes. */
 export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
+}
+
+/** What all connections of billsync's own to the catalogue have in common. */
+export function connectionOptions(address: CatalogAddress, role: string): pg.PoolConfig {
+  return {
+    ...address.pool,
+    connectionTimeoutMillis: CONNECT_MS,
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
+    application_name: applicationName(role),
+  };
 }
 
 /** PostgreSQL's messages of `too_many_connections` (53300). */

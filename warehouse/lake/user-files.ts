@@ -14,10 +14,9 @@ import {
   readCatalogAddress,
   withoutPassword,
 } from './catalog-address.ts';
-import { applicationName, unreachable } from './ledger.ts';
+import { connectionOptions, unreachable } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
-const CONNECT_MS = 15_000;
 const QUERY_MS = 60_000;
 /** Alerts use it every few seconds, and a slot of PostgreSQL is not kept in between. */
 const IDLE_MS = 500;
@@ -43,11 +42,8 @@ export function openUserFiles({ catalog }: LakeSettings, environment: Environmen
 
 function storeIn(address: CatalogAddress, environment: EnvironmentName): UserStore {
   const pool = new pg.Pool({
-    ...address.pool,
-    ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true },
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS },
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: 30_000 },
-    application_name: applicationName('files'),
+    ...connectionOptions(address, 'files'),
+    ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, query_timeout: QUERY_MS },
   });
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);
@@ -76,6 +72,23 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     return (row as FileRow | undefined) ?? null;
   }
 
+  /** Repeats it when the file was changed meanwhile. @returns false when `to` gives null */
+  async function update(
+    name: 'replace' | 'append',
+    path: string,
+    to: (before: Buffer | null) => Uint8Array | string | null,
+  ): Promise<boolean> {
+    for (;;) {
+      const found = await find(path);
+      const content = to(found?.content ?? null);
+      if (content === null) return false;
+      const bytes = Buffer.from(content);
+      const isWritten =
+        found === null ? await write('insert', path, bytes) : await write(name, path, bytes, found.version);
+      if (isWritten) return true;
+    }
+  }
+
   return {
     isShared: true,
     place: (path) => `${path} (in PostgreSQL)`,
@@ -84,29 +97,9 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
       const rows = (await run('list', folder === '' ? '' : `${folder}/`))?.rows ?? [];
       return rows.map(({ path }) => String(path));
     },
-    async change(path, to) {
-      for (;;) {
-        const found = await find(path);
-        const content = to(found?.content ?? null);
-        if (content === null) return false;
-        const bytes = Buffer.from(content);
-        const isWritten =
-          found === null
-            ? await write('insert', path, bytes)
-            : await write('replace', path, bytes, found.version);
-        if (isWritten) return true;
-      }
-    },
+    change: (path, to) => update('replace', path, to),
     async append(path, toLine) {
-      for (;;) {
-        const found = await find(path);
-        const line = Buffer.from(toLine(found?.content ?? Buffer.alloc(0)));
-        const isWritten =
-          found === null
-            ? await write('insert', path, line)
-            : await write('append', path, line, found.version);
-        if (isWritten) return;
-      }
+      await update('append', path, (before) => toLine(before ?? Buffer.alloc(0)));
     },
     remove: (path) => write('remove', path),
   };
