@@ -113,7 +113,7 @@ export function createPageCache(
         lastReadAt = performance.now();
       });
     },
-    /** What was made before, without waiting; from now on it is made ahead. */
+    /** The kept page, without waiting; null: none is kept. From now on the page is made ahead. */
     peek<T>(address: string, make: () => Promise<T>): T | null {
       const page = pages.get(address) ?? newPage(make);
       page.requestedAt = Date.now();

@@ -230,7 +230,7 @@ export interface FaultRule {
   readonly seed: number;
   /** Settings of this kind of fault; the catalogue names them with their defaults. */
   readonly params: Readonly<Record<string, string | number | boolean>>;
-  /** ISO instant from which it no longer strikes, null for ever. */
+  /** ISO instant at which the fault ends; null: it has no end. */
   readonly until: string | null;
   readonly struck: number;
   readonly met: number;

@@ -9,7 +9,7 @@ export interface DataFolder {
   readonly inbox: string;
   readonly quarantine: string;
   readonly keys: string;
-  /** What people make, unless a lake keeps it (lib/user-store.ts). */
+  /** The files that people make; over a lake they are in PostgreSQL (lib/user-store.ts). */
   readonly user: string;
   readonly run: string;
   /** Files in progress: downloads, copies, and what DuckDB writes when memory is short. */

@@ -42,7 +42,7 @@ export interface DrillResult extends TrafficCounts {
   readonly seconds: number;
 }
 
-/** What a fault is played on. */
+/** The machines and the traffic that faults are played on. */
 interface Stage extends LakeMachines {
   readonly random: Random;
   readonly traffic: Traffic;

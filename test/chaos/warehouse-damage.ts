@@ -12,6 +12,7 @@ import {
   loadCsv,
   makeDataDir,
   queryFile,
+  READER_VIEWS,
   settingsFor,
   silent,
 } from '../warehouse/support.ts';
@@ -117,9 +118,8 @@ async function rebuildHelps(dataDir: string, expected: string): Promise<boolean>
 }
 
 async function everything(path: string): Promise<string> {
-  const views = ['shipments', 'invoices', 'events', 'files', 'discrepancies'];
   return JSON.stringify(
-    await Promise.all(views.map((view) => queryFile(path, `select * from ${view} order by all`))),
+    await Promise.all(READER_VIEWS.map((view) => queryFile(path, `select * from ${view} order by all`))),
   );
 }
 

@@ -12,7 +12,7 @@ import { createRandom } from './random.ts';
 
 export interface TrafficOptions {
   readonly service: ForeignService;
-  /** Of one or more endpoints, which receive the deliveries in turn. */
+  /** The URLs of one or more endpoints, which receive the deliveries in turn. */
   readonly webhookUrl: string | readonly string[];
   readonly invoices: number;
   readonly seed: number;

@@ -11,6 +11,7 @@ import {
   aWarehouse,
   INVOICE,
   loadCsv,
+  READER_VIEWS,
   silent,
   type TestWarehouse,
 } from './support.ts';
@@ -21,20 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const VIEWS = [
-  'shipments',
-  'invoices',
-  'events',
-  'files',
-  'discrepancies',
-  'shipment_versions',
-  'level_cross_check',
-];
-
 /** Everything that readers see, without the publication itself. */
 async function everything(): Promise<unknown> {
   const rows: Record<string, unknown> = {};
-  for (const view of VIEWS) rows[view] = await t.query(`select * from ${view} order by all`);
+  for (const view of READER_VIEWS) rows[view] = await t.query(`select * from ${view} order by all`);
   return rows;
 }
 

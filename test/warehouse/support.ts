@@ -32,7 +32,7 @@ export interface TestWarehouse {
   record(events: readonly ArchivedEvent[]): Promise<void>;
   /** Publishes, and queries the copy. */
   query(sql: string): Promise<Record<string, unknown>[]>;
-  /** Of a full verification. */
+  /** The differences that a full verification finds. */
   drift(): Promise<readonly Drift[]>;
   /** Closes and opens again on the same folder. */
   reopen(): Promise<Warehouse>;
@@ -277,6 +277,12 @@ export function anEvent(eventType: EventType, overrides: EventOverrides = {}): A
     },
   };
 }
+
+/** The views whose rows a rebuild gives again; the publication is another. */
+export const READER_VIEWS = [
+  ...['shipments', 'invoices', 'events', 'files', 'discrepancies'],
+  ...['shipment_versions', 'level_cross_check'],
+];
 
 /** Queries the published copy (or any file) as an analyst would: another instance, read-only. */
 export async function queryFile(path: string, sql: string): Promise<Record<string, unknown>[]> {

@@ -1,4 +1,4 @@
-/** What people make on two machines over one PostgreSQL, each with a data folder of its own. */
+/** The files that people make, from two machines over one PostgreSQL, each with a data folder of its own. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
