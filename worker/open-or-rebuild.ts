@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
 import type { Health } from '../lib/health/health.ts';
+import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { LostRecord } from '../warehouse/catch-up.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';
@@ -58,7 +59,7 @@ const REOPEN_INTERVAL_MS = 5_000;
 /** A wrong address or wrong credentials do not pass. */
 const WRONG_SETTINGS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
 
-/** Waits while the catalog of a lake is unavailable, as a running worker does. */
+/** Waits while PostgreSQL or S3 is unavailable, as a running worker does. */
 async function openWhenAvailable(
   opening: OpenWarehouseOptions,
   { health, alerts, log }: OpenOrRebuildOptions,
@@ -67,11 +68,10 @@ async function openWhenAvailable(
     try {
       return await openWarehouse(opening);
     } catch (error) {
-      const isUnavailable =
-        isWarehouseError(error, 'catalog-unreachable') || isWarehouseError(error, 'catalog-full');
+      const isUnavailable = error instanceof BillsyncError && error.exitCode === EXIT.unreachable;
       if (!isUnavailable || WRONG_SETTINGS.test(error.message)) throw error;
-      const detail = `${error.message} ${error.hint}`;
-      log.warn({ err: error }, 'the catalog of the lake is unavailable; retrying');
+      const detail = [error.message, error.subject, error.hint].filter(Boolean).join('; ');
+      log.warn({ err: error }, 'the warehouse is unavailable; retrying');
       health.set('warehouse', { isHealthy: false, detail });
       alerts.raise({ key: 'warehouse', title: 'The warehouse cannot be opened', detail });
       await sleep(REOPEN_INTERVAL_MS);

@@ -3,10 +3,14 @@
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
+import { createHealth } from '../../../lib/health/health.ts';
 import { giveS3Credentials } from '../../../warehouse/lake/attach-lake.ts';
 import { removeFiles } from '../../../warehouse/lake/rebuild-lake.ts';
 import { rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
+import { openOrRebuild } from '../../../worker/open-or-rebuild.ts';
+import { startS3Proxy } from '../../archive/s3-proxy.ts';
 import { startS3Server } from '../../archive/s3-server.ts';
+import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent } from '../support.ts';
 import { type LakeServer, lookAtLake, queryLake, startLakeServer } from './support.ts';
 
@@ -71,4 +75,23 @@ test('reports a missing bucket as a wrong setting when the lake is opened', asyn
     subject: `s3://nowhere/billing at ${s3.url}`,
     hint: 'create the bucket, or name another one in BILLSYNC_LAKE_DATA',
   });
+});
+
+test('waits for S3 when a worker starts without it', async () => {
+  const proxy = await startS3Proxy(s3.url);
+  proxy.fault = () => 'break';
+  vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
+  vi.stubEnv('AWS_MAX_ATTEMPTS', '1');
+  const t = await aWarehouse();
+  const { alerts, open } = memoryAlerts();
+  const opening = openOrRebuild({
+    settings: await server.aLake(makeDataDir(), 's3://lake/waiting'),
+    ...{ archive: t.archive, log: silent, alerts, health: createHealth() },
+  });
+  await vi.waitFor(() => expect(open.get('warehouse')?.detail).toContain('does not answer'), 20_000);
+  proxy.fault = () => null;
+  await (await opening).close();
+  expect(open.size).toBe(0);
+  await t.close();
+  await proxy.stop();
 });
