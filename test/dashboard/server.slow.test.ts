@@ -1,7 +1,6 @@
 /** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
 
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -12,6 +11,7 @@ import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { INJECTIONS } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
@@ -302,7 +302,7 @@ describe('the published file', () => {
   });
 
   test('may be missing: pages report it, probes work', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-empty-'));
+    const folder = testFolder();
     const running = await dashboardOver(join(folder, 'reports.duckdb'));
     const answer = await fetch(running.url);
     expect(answer.status).toBe(503);
@@ -311,11 +311,10 @@ describe('the published file', () => {
     expect((await fetch(`${running.url}/health`)).status).toBe(200);
     await expect(stat(join(folder, 'reports.duckdb'))).rejects.toThrow('ENOENT');
     await running.close();
-    await rm(folder, { recursive: true });
   });
 
   test('may be damaged: pages name the file and the remedy, probes work', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
+    const folder = testFolder();
     const path = join(folder, 'reports.duckdb');
     await writeFile(path, 'this is no database '.repeat(50));
     const running = await dashboardOver(path, { streamAfterMs: 60_000 });
@@ -329,7 +328,6 @@ describe('the published file', () => {
     }
     expect((await fetch(`${running.url}/livez`)).status).toBe(200);
     await running.close();
-    await rm(folder, { recursive: true });
   });
 });
 

@@ -379,7 +379,6 @@ describe('the warehouse over a lake', () => {
     const production = { ...settings, dataDir, environment: 'production' as const };
     const opening = openWarehouse({ settings: production, archive: t.archive, log: silent });
     await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
-    rmSync(dataDir, { recursive: true });
   });
 
   test('reports an unreachable PostgreSQL without the password, and continues', async () => {
