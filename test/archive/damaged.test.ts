@@ -1,5 +1,3 @@
-/** A damaged record is reported and skipped, whatever the damage; all others are returned. */
-
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** The archive in a folder: its journals, and volumes that are not mounted. */
-
 import { createHash, randomUUID } from 'node:crypto';
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** The archive on S3 keeps the promises of the one in a folder, also among several machines whose clocks differ. */
-
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** Commands over an archive on S3 report errors in three lines, and verify the bucket's contents. */
-
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

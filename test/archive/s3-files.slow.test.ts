@@ -1,5 +1,3 @@
-/** Files on S3 go up once and whole, are proved as they lie there, and come back when they were lost. */
-
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

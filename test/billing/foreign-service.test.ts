@@ -1,5 +1,3 @@
-/** The client against a service that shares no line with it, and forgives nothing (private CA, three-second tokens). */
-
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';

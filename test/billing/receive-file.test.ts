@@ -1,5 +1,3 @@
-/** A file is received as far as it was announced; no part of it outlives an attempt or a full disk. */
-
 import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';

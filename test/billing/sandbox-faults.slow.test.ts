@@ -1,5 +1,3 @@
-/** The client against the sandbox over real HTTPS, with the faults of the matrix switched on by name. */
-
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** `billsync alerts`: alerts of a process, and decisions of a person about them. */
-
 import { expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createLogger } from '../../lib/log/log.ts';

@@ -1,5 +1,3 @@
-/** Commands that change something are in the audit log; reading commands are not. */
-
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

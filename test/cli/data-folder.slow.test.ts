@@ -1,5 +1,3 @@
-/** A data folder between versions and machines: what an older program refuses, and a restore. */
-
 import {
   appendFileSync,
   cpSync,

@@ -1,5 +1,3 @@
-/** The demo's own arithmetic and patience: a proof that could not fail would prove nothing. */
-
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

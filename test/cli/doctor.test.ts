@@ -1,5 +1,3 @@
-/** `doctor` with each thing broken on purpose: it names what is wrong and what to do, and makes nothing worse. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

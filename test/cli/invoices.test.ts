@@ -1,5 +1,3 @@
-/** `billsync invoices`: the list, the page of one, and decisions of people about it. */
-
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

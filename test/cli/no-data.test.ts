@@ -1,5 +1,3 @@
-/** Commands in a folder without data, with an empty archive, or with a damaged file. */
-
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';

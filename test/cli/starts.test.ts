@@ -1,5 +1,3 @@
-/** A role that cannot start ends with a message and an exit code. */
-
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Every page and every HTML report as a browser shows it: nothing fetched, nothing logged, readable by all. */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,5 +1,3 @@
-/** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
-
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';

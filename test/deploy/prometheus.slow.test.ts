@@ -1,5 +1,3 @@
-/** Rules and dashboard use existing metrics, link to existing pages, and fire for their fault only. */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

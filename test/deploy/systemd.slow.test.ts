@@ -1,5 +1,3 @@
-/** The units are accepted by systemd's own programs, and roles notify the service manager over its socket. */
-
 import { execFile, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';

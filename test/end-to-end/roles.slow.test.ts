@@ -1,5 +1,3 @@
-/** Endpoint, worker and Temporal as processes of their own, in any order, killed and started again on the same ports. */
-
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

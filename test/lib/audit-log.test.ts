@@ -1,5 +1,3 @@
-/** Several processes write the audit log as one chain, and any later change of it is found. */
-
 import { execFile } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

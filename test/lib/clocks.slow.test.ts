@@ -1,5 +1,3 @@
-/** This machine's clock compared with those of the billing service and of S3, by real answers over HTTPS and HTTP. */
-
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';

@@ -1,5 +1,3 @@
-/** No other user writes to the data folder, and files that another user may have planted there are refused. */
-
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

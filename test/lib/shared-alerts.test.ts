@@ -1,5 +1,3 @@
-/** Three machines over one store, each with its own data folder. */
-
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

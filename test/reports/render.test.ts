@@ -1,5 +1,3 @@
-/** Every form holds the same rows: what is exact stays exact, what looks like a formula stays text. */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';

@@ -1,5 +1,3 @@
-/** Reports are found, limited and refused, and run without parameters. */
-
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';

@@ -1,5 +1,3 @@
-/** Computes the worked example of every report, so that its description and what it does are one. */
-
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** The addresses, redirects and proxies that the client accepts, and the hosts that get its certificate. */
-
 import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:https';

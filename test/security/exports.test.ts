@@ -1,5 +1,3 @@
-/** Cells of exported files are no formulas when a person opens them in a spreadsheet. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';

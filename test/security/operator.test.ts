@@ -1,5 +1,3 @@
-/** Actions on the dashboard need an operator's password, come from no other site, happen once, and are recorded. */
-
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';

@@ -1,5 +1,3 @@
-/** No secret of the settings or of the environment is printed on a terminal, in a log, or on a page. */
-
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,3 @@
-/** `billsync sql` only reads, and nothing that lies beside the published file changes what readers see. */
-
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';

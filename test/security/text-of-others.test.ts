@@ -1,5 +1,3 @@
-/** Text of the service, of senders and of files in logs, alerts and chats begins no line, command or link of its own. */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

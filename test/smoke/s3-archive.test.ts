@@ -1,5 +1,3 @@
-/** The archive in S3, against a server of another maker: an event and a file written by one machine are read by another. */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';

@@ -1,5 +1,3 @@
-/** `up --sandbox` as processes: three invoices, a void, a late event and a killed worker, compared with the rows of the service. */
-
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** A report on a schedule: written as a whole, announced, replaced by name, removed. */
-
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

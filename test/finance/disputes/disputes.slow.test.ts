@@ -1,5 +1,3 @@
-/** Claims over published files: what is found equals the reports, what is recovered equals the credits, and what people do. */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

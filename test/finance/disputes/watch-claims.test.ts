@@ -1,5 +1,3 @@
-/** Claims that wait for a person are an alert, which ends when nothing waits any more. */
-
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Tenant statements over published files: exact, each line once, and what was sent is corrected by what comes next. */
-
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

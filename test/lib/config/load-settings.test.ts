@@ -1,5 +1,3 @@
-/** Settings: precedence, refusals, and messages that name every problem and no secret. */
-
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

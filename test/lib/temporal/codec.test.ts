@@ -1,5 +1,3 @@
-/** Nothing readable enters the history, keys rotate, and a missing key is an error. */
-
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';

@@ -1,5 +1,3 @@
-/** The places of a Temporal executable, in their order. */
-
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';

@@ -1,5 +1,3 @@
-/** A database of DuckDB: closing it, the values of statements by name, and migrations. */
-
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CONNECTIONS, Database } from '../../../warehouse/duckdb/database.ts';

@@ -1,5 +1,3 @@
-/** An operator's file is copied and read in one pass, a large one in a thread, and no copy is left. */
-
 import { createHash } from 'node:crypto';
 import { chmod, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

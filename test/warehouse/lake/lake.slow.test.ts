@@ -1,5 +1,3 @@
-/** The warehouse over a lake: the same answers as over a single file, whatever becomes of its writers. */
-
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** An event and an invoice's row are counted once when two connections ingest them at the same time. */
-
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../../archive/archive.ts';

@@ -1,5 +1,3 @@
-/** The inbox accepts each delivery exactly once, from any process, and loses none that it accepted. */
-
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { readFile, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';

@@ -1,5 +1,3 @@
-/** The quarantine keeps what was refused, whole but for keys in URLs, and never grows without end. */
-
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
