@@ -59,7 +59,11 @@ describe('an unhealthy component', () => {
       ...{ log: SILENT, scrub: (text: string) => text, store: { dataDir: fixture.folder, role: 'worker' } },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
-    alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
+    alerts.raise({
+      key: `totals/${parked.id}`,
+      title: `Totals of ${parked.id} differ`,
+      detail: 'Ask the service.',
+    });
     alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
     const others = `${parked.id} (loadInvoice: no room); event 00000000-0000-4000-8000-00000000000f.`;
     alerts.raise({ key: 'retries', title: 'Work keeps failing', detail: others });
@@ -68,7 +72,7 @@ describe('an unhealthy component', () => {
     // One that is about many links to each invoice that it names, and to nothing that is none.
     expect(page.split(`<a href="/invoices/${parked.id}">INV-STUCK</a>`)).toHaveLength(3);
     expect(page).not.toContain('/invoices/00000000-0000-4000-8000-00000000000f');
-    expect(page).toMatch(/Its totals differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
+    expect(page).toMatch(/Totals of INV-STUCK differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
     expect(page).toMatch(/<a class="[^"]+" href="\/runbook#disk-full">What to do<\/a>/);
     const runbook = await (await get('/runbook')).text();
@@ -79,7 +83,7 @@ describe('an unhealthy component', () => {
     const acknowledged = await (await get('/alerts')).text();
     expect(acknowledged).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
     // Nothing but a person ends a notice, and one has.
-    expect(acknowledged).not.toContain('Its totals differ');
+    expect(acknowledged).not.toContain('Totals of');
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');
