@@ -27,14 +27,12 @@ import {
 } from './rig.ts';
 
 interface Fullness {
-  /** Free space when the deliveries began. */
   readonly freeKib: number;
   /** Number of deliveries by the status of their answer; 0 is no answer. */
   readonly answers: Readonly<Record<number, number>>;
   readonly readyz: number | null;
   /** How often the process ended by itself and was started again, as a supervisor would. */
   readonly restarts: number;
-  /** From the freed space to everything loaded. */
   readonly recoveredAfterSeconds: number;
 }
 
@@ -45,7 +43,6 @@ const KIB = 1_024;
 export const summary =
   'the disk fills up: 503 from the endpoint, no partial invoice, work resumes by itself [200] (root)';
 
-/** @throws Error when a promise was broken */
 export async function main([sizeMib = '200']: readonly string[]): Promise<void> {
   const disk = await mkdtemp(join(tmpdir(), 'small-disk-'));
   mountSmallDisk(disk, `${sizeMib}m`);

@@ -63,7 +63,6 @@ export async function runDurablePoints(rounds: number): Promise<DurablePointsRes
 
 export const summary = 'kill -9 right after each durable point of endpoint and forwarder [20]';
 
-/** @throws Error when an acknowledged event was lost, or bytes leaked */
 export async function main([rounds = '20']: readonly string[]): Promise<void> {
   const { answers, ...result } = await runDurablePoints(Number(rounds));
   const counts = new Map<string, number>();

@@ -25,7 +25,6 @@ export interface EndpointKillsResult extends EndpointFindings {
   /** Not acknowledged within the attempts of the service. */
   readonly unacknowledged: number;
   readonly kills: number;
-  /** Milliseconds of the answers, for each round. */
   readonly answers: RoundTimes;
   /** The same deliveries to the bare server of bare-runner.ts, which is killed as often; null without `roundsBesideBare`. */
   readonly bareAnswers: RoundTimes | null;
@@ -88,7 +87,6 @@ export async function runEndpointKills(options: EndpointKillsOptions): Promise<E
   };
 }
 
-/** Waits until every acknowledged event was forwarded, at most a minute. */
 async function settled(dataDir: string, acknowledged: readonly Acknowledged[]): Promise<void> {
   const untilMs = Date.now() + 60_000;
   const events = acknowledged.filter(({ kind }) => kind === 'event').map(({ eventId }) => eventId);
@@ -110,7 +108,6 @@ const SENDER_TIMEOUT_MS = 30_000;
 const PROMISED_RATIOS = { p50Ms: 4, p99Ms: 3.8 };
 const ROUNDS = 10;
 
-/** @throws Error when an acknowledged event was lost or wrongly sent, bytes leaked, or answers were too slow */
 export async function main([
   deliveries = '2000',
   kills = '100',

@@ -18,7 +18,6 @@ import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export interface HostileSocketsResult {
-  /** Number of connections that the attacker opened, by kind. */
   readonly opened: Readonly<Record<string, number>>;
   readonly openedPerSecond: number;
   readonly honest: readonly HonestSender[];
@@ -30,7 +29,6 @@ export interface HonestSender {
   readonly deliveries: number;
   /** Answered with anything but 200, or not at all. */
   readonly failures: number;
-  /** Answered with 200 within the promised time. */
   readonly inTime: number;
   readonly answers: AnswerTimes;
 }
@@ -53,7 +51,6 @@ export async function main(args: readonly string[]): Promise<void> {
   expectKept(promisesOf(result));
 }
 
-/** The promised ratios to the bare server's times. */
 export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promised[] {
   return honest.flatMap(({ name, answers }) =>
     (['p50Ms', 'p99Ms'] as const).map((of) => ({

@@ -44,7 +44,6 @@ export async function withRig<T extends Verdict>(
   }
 }
 
-/** Checks the invariants of a stopped product. */
 export async function verdictOf(
   { service, product }: Rig,
   truth: Truth,
@@ -72,7 +71,6 @@ export async function newInvoice(
   return { invoiceId, events: service.events.slice(from) };
 }
 
-/** Delivers one event. @returns the status of the answer, 0 without one */
 export async function send({ product, acknowledged }: Rig, text: string): Promise<number> {
   const reply = await deliver(product.webhookUrl, text).catch(() => null);
   if (reply?.statusCode === 200) acknowledged.push(reply.body.eventId ?? '');
@@ -110,18 +108,15 @@ export function runUndisturbed(options: {
   });
 }
 
-/** The broken promises of a verdict as texts. */
 export function describeVerdict({ violations, complaints }: Verdict): readonly string[] {
   return [...violations.map(({ invariant, what }) => `${invariant}: ${what}`), ...complaints];
 }
 
-/** @throws Error when there are broken promises */
 export function expectNone(broken: readonly string[]): void {
   if (broken.length > 0)
     throw new Error(`${broken.length} promises were broken: ${broken.slice(0, 5).join('; ')}`);
 }
 
-/** Prints a result as JSON. @throws Error when there are broken promises */
 export function conclude(result: unknown, broken: readonly string[]): void {
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   expectNone(broken);

@@ -61,7 +61,6 @@ const INVOICES_PER_STOP = 12;
 
 export const summary = 'SIGTERM to each role during work, also with Temporal gone or hung [case…]';
 
-/** @throws Error when a promise was broken */
 export async function main(names: readonly string[]): Promise<void> {
   const selected = names.length === 0 ? STOPS : STOPS.filter(({ name }) => names.includes(name));
   const results: StopsResult[] = [];

@@ -24,10 +24,8 @@ export interface DamageResult {
   readonly flips: number;
   /** Refused at opening, or drift. */
   readonly found: number;
-  /** Every result is unchanged. */
   readonly harmless: number;
   readonly rebuilt: number;
-  /** Undetected damage: must be empty. */
   readonly wrongAnswers: readonly string[];
 }
 

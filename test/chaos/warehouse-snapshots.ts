@@ -14,7 +14,6 @@ export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
 
 export interface SnapshotsResult {
-  /** Number of different publications that were inspected. */
   readonly snapshots: number;
   readonly inconsistent: readonly string[];
   /** Number of copies that a reader of another process held while newer ones were published. */

@@ -40,7 +40,6 @@ const KILLED_WITHIN_MS = 90_000;
 export const summary =
   'kill -9 of the worker before and after each of its durable points [20 | 1 "committed before"]';
 
-/** @throws Error when an invariant was violated, or a point was not reached */
 export async function main([rounds = '20', ...names]: readonly string[]): Promise<void> {
   const points = names.length === 0 ? ALL_POINTS : ALL_POINTS.filter((point) => names.includes(point));
   const result = await runWorkerPoints({ rounds: Number(rounds), points });

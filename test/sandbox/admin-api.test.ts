@@ -1,4 +1,3 @@
-/** The admin API: what a person does in the application, as routes, described by the document it serves. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { SpecClient } from './support.ts';

@@ -1,4 +1,3 @@
-/** Each fault has its effect, at the frequency and place of its rule, and repeatably for a seed. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';

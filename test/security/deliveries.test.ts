@@ -20,7 +20,6 @@ beforeAll(async () => {
 
 afterAll(() => webhook.close());
 
-/** A good delivery with one field more, whose value is JSON text. */
 function withAdded(json: string): string {
   return aDelivery().body.replace('"payload":{', `"payload":{"added":${json},`);
 }

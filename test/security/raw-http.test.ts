@@ -22,13 +22,11 @@ afterAll(() => webhook.close());
 const PATH = '/webhooks/billing';
 /** Each costs both ends a handshake, and slow ones are cut. */
 const AT_ONCE = 12;
-/** A request and its expected answers. */
 interface Row {
   readonly attack: string;
   readonly parts: readonly string[];
   /** Any of these lists of answers; an empty list is a connection that was cut. */
   readonly answers: readonly (readonly number[])[];
-  /** Event ids that are to be kept. */
   readonly keeps?: readonly string[];
   readonly betweenMs?: number;
   readonly protocols?: readonly string[];
@@ -42,7 +40,6 @@ interface Head {
   readonly target?: string;
   readonly version?: string;
   readonly host?: string;
-  /** Lines without their ends. */
   readonly lines?: readonly string[];
   readonly authorization?: string;
 }

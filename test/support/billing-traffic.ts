@@ -18,7 +18,6 @@ export interface TrafficOptions {
   readonly seed: number;
   /** Share of the finalized events that is never sent. */
   readonly dropFinalized?: number;
-  /** Share of the invoices that is voided. */
   readonly voided?: number;
   /** Maximum pause between two invoices of one sender. */
   readonly pauseMs?: number;
@@ -47,9 +46,7 @@ export interface TrafficCounts {
 }
 
 export interface Traffic {
-  /** Resolves when every event was sent. */
   run(): Promise<void>;
-  /** The service's data now. */
   truth(): Truth;
   counts(): TrafficCounts;
 }

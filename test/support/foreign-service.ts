@@ -34,7 +34,6 @@ export interface ForeignServiceOptions {
   readonly wirePrefix?: string;
   readonly tokenLifetimeSeconds?: number;
   readonly urlLifetimeSeconds?: number;
-  /** Seed of its ids and amounts. */
   readonly seed?: number;
 }
 
@@ -54,19 +53,15 @@ export interface ForeignService {
   void(invoiceId: string): Promise<ForeignInvoice>;
   /** Sends the exact text of an event to the registered endpoint. @returns the last status, 0 without an answer */
   deliver(eventText: string): Promise<number>;
-  /** Texts of all events so far, in order. */
   readonly events: readonly string[];
-  /** Every row of approved invoices. */
   billedRows(): readonly ForeignRow[];
   /** Must be empty at the end of a test. */
   readonly complaints: readonly Complaint[];
   readonly tokensIssued: () => number;
-  /** The called endpoints, in order. */
   readonly calls: readonly ForeignRoute[];
   /** Sets the answer of an endpoint; null restores the normal one. */
   play(route: ForeignRoute, quirk: ForeignQuirk | null): void;
   readonly secrets: readonly string[];
-  /** Expires every presigned URL issued so far. */
   expireUrls(): void;
   /** The fields of spec 2.7 in a regenerate answer. */
   exportOf(invoiceId: string): ForeignExport;
@@ -172,7 +167,6 @@ export interface ForeignCall {
   respond(): void;
 }
 
-/** Answers in place of the normal answer. */
 export type ForeignQuirk = (call: ForeignCall) => void;
 
 /** Easy to find wherever a program leaks it. */
@@ -181,7 +175,6 @@ export const TOKEN_MARK = 'planted/token+';
 export class ForeignServer {
   readonly complaints: Complaint[] = [];
   readonly quirks = new Map<ForeignRoute, ForeignQuirk>();
-  /** The called endpoints, in order. */
   readonly calls: ForeignRoute[] = [];
   readonly #billing: ForeignBilling;
   readonly #credentials: ForeignCredentials;
@@ -304,7 +297,6 @@ export class ForeignServer {
   }
 }
 
-/** Addresses and credentials of a service. */
 export type ServiceAddress = Pick<
   ForeignService,
   'baseUrl' | 'authUrl' | 'clientId' | 'clientSecret' | 'caFile'

@@ -69,7 +69,6 @@ export interface FixtureInvoice {
 
 let serial = 0;
 
-/** A shipment of which only what matters is stated. */
 export function aShipment(stated: Partial<FixtureShipment> = {}): FixtureShipment {
   serial += 1;
   return {
@@ -124,7 +123,6 @@ export function anInvoice(
 }
 
 export interface ReportsFixture {
-  /** `reports.duckdb`. */
   readonly path: string;
   readonly folder: string;
   /** Runs a report in a session that all calls with equal filters share. */
@@ -400,7 +398,6 @@ export function sharedSessions(databasePath: string): SharedSessions {
   };
 }
 
-/** Runs one report on a published file of these invoices. */
 export async function runReportOn(
   name: string,
   invoices: readonly FixtureInvoice[],
@@ -415,7 +412,6 @@ export async function runReportOn(
   }
 }
 
-/** The values of some columns, row by row. */
 export function cells(result: ReportResult, ...names: readonly string[]): unknown[][] {
   return result.rows.map((row) => names.map((name) => row[name]));
 }

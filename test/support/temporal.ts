@@ -11,7 +11,6 @@ import { installRuntime } from '../../worker/runtime.ts';
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
 export const NAMESPACE = 'default';
 
-/** Workflows of this process that were sent an event of another invoice. */
 export const foreignEvents: string[] = [];
 
 export interface TemporalForTests {

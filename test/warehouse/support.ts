@@ -28,15 +28,10 @@ export interface TestWarehouse {
   readonly settings: OpenWarehouseOptions['settings'];
   readonly warehouse: Warehouse;
   readonly recordsPerCut: number | undefined;
-  /** Archives events, as the endpoint does, and ingests them. */
   record(events: readonly ArchivedEvent[]): Promise<void>;
-  /** Publishes, and queries the copy. */
   query(sql: string): Promise<Record<string, unknown>[]>;
-  /** The differences that a full verification finds. */
   drift(): Promise<readonly Drift[]>;
-  /** Closes and opens again on the same folder. */
   reopen(): Promise<Warehouse>;
-  /** Closes, rebuilds from the archive, and opens again. */
   rebuild(options?: Partial<RebuildOptions>): Promise<CompletedRebuild>;
   close(): Promise<void>;
 }
@@ -166,7 +161,6 @@ export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers
   return Buffer.from(stringify([headers, ...lines], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ }));
 }
 
-/** The header and its line end. */
 export const HEADER_BYTES = aCsv().indexOf('\r\n') + 2;
 
 /** A file of so many records; the rows are repeated. */
@@ -182,7 +176,6 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Scans and archives bytes as a download would. */
 export async function archiveCsv(
   test: Pick<TestWarehouse, 'dataDir' | 'archive'> & Partial<Pick<TestWarehouse, 'recordsPerCut'>>,
   bytes: Buffer,
@@ -205,7 +198,6 @@ export async function loadCsv(
   return loadArchived(test, hash, request);
 }
 
-/** Loads a file of the archive, as after its event. */
 export function loadArchived(
   test: Pick<TestWarehouse, 'warehouse'>,
   hash: string,

@@ -93,7 +93,6 @@ export interface Parts {
   readonly metrics: Metrics;
   readonly health: Health;
   readonly log: Logger;
-  /** Everything that was logged. */
   readonly logged: string[];
   readonly partnerIds: () => readonly string[];
 }
@@ -116,7 +115,6 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}): Pro
   };
 }
 
-/** Waits until the forwarder has finished every delivery. */
 export async function drained({ inbox }: Pick<Parts, 'inbox'>): Promise<void> {
   await eventually(async () => (await inbox.pending()).length === 0);
 }

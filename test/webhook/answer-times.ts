@@ -1,4 +1,3 @@
-/** How long answers took, in whole milliseconds. */
 export interface AnswerTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;

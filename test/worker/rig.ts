@@ -35,7 +35,6 @@ export interface Rig {
   readonly health: Health;
   readonly route: InvoiceRoute;
   readonly temporal: TemporalLink;
-  /** Everything that was logged, as text. */
   readonly logged: () => string;
   startTemporal(): Promise<EmbeddedTemporal>;
   startWorker(): Promise<RunningWorker>;
@@ -46,7 +45,6 @@ export interface Rig {
   close(): Promise<void>;
 }
 
-/** An event's text, changed. */
 export function changed(body: string, change: (envelope: Envelope) => void): string {
   const envelope = JSON.parse(body) as Envelope;
   change(envelope);

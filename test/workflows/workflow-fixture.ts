@@ -13,12 +13,10 @@ import { createScenes } from './invoice-scenes.ts';
 
 export interface WorkflowFixture {
   readonly scenes: ReturnType<typeof createScenes>;
-  /** Both from the first test on. */
   readonly temporal: TemporalForTests;
   readonly client: Client;
 }
 
-/** Opens before the file's first test and closes after its last. */
 export function openWorkflowFixture(route: ReturnType<typeof anInvoiceRoute>): WorkflowFixture {
   const scenes = createScenes();
   let temporal: TemporalForTests;

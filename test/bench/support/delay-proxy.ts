@@ -1,5 +1,3 @@
-/** A TCP proxy that adds a delay to everything that the client sends, in order. */
-
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,4 +1,3 @@
-/** Holds the command line of the suite: where it looks, what it prints, and its exit codes. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -33,7 +33,6 @@ export interface HostileSequenceOptions {
 
 export interface HostileSequenceResult {
   readonly seed: number;
-  /** Names of what was played, in order. */
   readonly played: readonly string[];
   readonly broken: readonly string[];
   readonly slowestHonestMs: number;

@@ -10,7 +10,6 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 export interface HostileSockets {
-  /** How many were opened so far, by kind. */
   opened(): Readonly<Record<string, number>>;
   close(): void;
 }

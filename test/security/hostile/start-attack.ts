@@ -7,13 +7,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Connections by kind. */
 export type Opened = Readonly<Record<string, number>>;
 
 export interface AttackInProgress {
-  /** In all. */
   opened(): number;
-  /** Waits until so many were opened. */
   hasOpened(count: number): Promise<void>;
   end(): Promise<Opened>;
 }

@@ -53,9 +53,7 @@ export interface Product {
   /** Pid of the embedded Temporal server that the data folder names. */
   temporalPid(): number | null;
   pid(role: Role): number | undefined;
-  /** A command beside the roles, while it runs. */
   spawn(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
-  /** One command beside the roles. */
   command(
     ...args: readonly string[]
   ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;

@@ -136,7 +136,6 @@ function readCells(database: Database, path: string): Promise<readonly Row[]> {
   return database.all(statement, { path, invoice: INVOICE });
 }
 
-/** Discards the chunks. */
 async function readChunks(
   database: Database,
   { folder, count: chunks, discard }: Chunks,
