@@ -3,20 +3,15 @@
  * targets and methods. Each gets the answer of its row, and only open deliveries are stored.
  */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { createSemaphore } from '../../lib/semaphore.ts';
-import { startWebhook, type Webhook } from '../../webhook/server.ts';
+import { startWebhook } from '../../webhook/server.ts';
 import { attack } from '../support/attack.ts';
-import { aDelivery, basic, deliver, openParts, type Parts } from '../webhook/a-delivery.ts';
+import { aDelivery, basic, deliver, openParts } from '../webhook/a-delivery.ts';
 import { speak, statusesIn } from './hostile/raw-http.ts';
 
-let parts: Parts;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  parts = await openParts();
-  webhook = await startWebhook({ ...parts, limits: { requestMs: 1_500 } });
-});
+const parts = await openParts();
+const webhook = await startWebhook({ ...parts, limits: { requestMs: 1_500 } });
 afterAll(() => webhook.close());
 
 const PATH = '/webhooks/billing';
