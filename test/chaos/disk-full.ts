@@ -21,7 +21,7 @@ import {
   printProgress,
   type Rig,
   send,
-  sendInvoice,
+  sendAll,
   verdictOf,
   withRig,
 } from './rig.ts';
@@ -50,7 +50,7 @@ export async function main([sizeMib = '200']: readonly string[]): Promise<void> 
     const result = await withRig({ settings: { BILLSYNC_DATA_DIR: join(disk, 'data') } }, async (rig) => {
       const { product } = rig;
       await product.start('up');
-      for (let nth = 0; nth < 3; nth += 1) await sendInvoice(rig, 20);
+      for (let nth = 0; nth < 3; nth += 1) await sendAll(rig, (await newInvoice(rig, 20)).events);
       await settled(product.dataDir, billedTruth(rig), RECOVERED_WITHIN_MS);
       const fullness: Fullness[] = [];
       // Nothing; room for deliveries; room for loads, but not for downloads.

@@ -9,7 +9,7 @@ import { deliver } from '../webhook/a-delivery.ts';
 export interface Rig {
   readonly service: ForeignService;
   readonly product: Product;
-  /** Event ids that were answered with 200; filled by `sendInvoice` and by the programs. */
+  /** Event ids that were answered with 200; filled by `send` and by the programs. */
   readonly acknowledged: string[];
 }
 
@@ -77,14 +77,12 @@ export async function send({ product, acknowledged }: Rig, text: string): Promis
   return reply?.statusCode ?? 0;
 }
 
-/** Delivers the events of a new invoice. @throws Error when one is not answered with 200 */
-export async function sendInvoice(rig: Rig, rows: number): Promise<string> {
-  const { invoiceId, events } = await newInvoice(rig, rows);
+/** @throws Error when one is not answered with 200 */
+export async function sendAll(rig: Rig, events: readonly string[]): Promise<void> {
   for (const text of events) {
     const status = await send(rig, text);
     if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
   }
-  return invoiceId;
 }
 
 /**

@@ -13,17 +13,7 @@ import { archiveCsv, makeDataDir, manyRecords, queryFile, settingsFor, silent } 
 /** The fourth group of a large invoice's id. */
 const LARGE = '8222';
 
-export interface Workshop {
-  readonly dataDir: string;
-  readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
-  /** Starts that found the file damaged and made it again from the archive. */
-  readonly rebuilds: string[];
-  /** Loads of large files that writers began, and how many of them ended. */
-  readonly large: { begun: number; answered: number };
-  /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
-  readonly batches: { begun: number; ended: number };
-  remove(): void;
-}
+export type Workshop = ReturnType<typeof workshopIn>;
 
 /** Invoices with two versions each, archived and planned; the warehouse itself is still empty. */
 export async function aWorkshop(options: {
@@ -56,11 +46,18 @@ export async function aWorkshop(options: {
   const large = await plan(options.large ?? 0, { group: LARGE, records: (of) => RECORDS_PER_CUT + 1 + of });
   await archive.close();
   writeFileSync(join(dataDir, 'plan.json'), JSON.stringify({ invoices, large }));
+  return workshopIn(dataDir);
+}
+
+export function workshopIn(dataDir: string) {
   return {
     dataDir,
-    promised: { loads: new Set(), voids: new Set() },
-    rebuilds: [],
+    promised: { loads: new Set<string>(), voids: new Set<string>() },
+    /** Starts that found the file damaged and made it again from the archive. */
+    rebuilds: [] as string[],
+    /** Loads of large files that writers began, and how many of them ended. */
     large: { begun: 0, answered: 0 },
+    /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
     batches: { begun: 0, ended: 0 },
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   };

@@ -3,15 +3,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-export interface Measured {
-  readonly ms: number;
-  readonly stdout: string;
-}
-
 export async function runMeasured(
   command: readonly [string, ...string[]],
   env: Readonly<Record<string, string>> = {},
-): Promise<Measured> {
+) {
   const [file, ...args] = command;
   const began = performance.now();
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -21,17 +21,7 @@ import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 /** Files are small here, so they are cut more often than real ones. */
 const SMALL_CUT = 2;
 
-export interface Comparison {
-  readonly files: number;
-  readonly good: number;
-  readonly refused: number;
-  readonly disagreements: readonly { readonly why: string; readonly bytes: Buffer }[];
-}
-
-export async function compareReaders(options: {
-  readonly files: number;
-  readonly seed: number;
-}): Promise<Comparison> {
+export async function compareReaders(options: { readonly files: number; readonly seed: number }) {
   const readers = await openReaders();
   const disagreements: { why: string; bytes: Buffer }[] = [];
   let good = 0;
