@@ -1,4 +1,4 @@
-import { Client, type Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
@@ -13,14 +13,9 @@ export const NAMESPACE = 'default';
 
 export const foreignEvents: string[] = [];
 
-export interface TemporalForTests {
-  readonly client: Client;
-  readonly connection: Connection;
-  readonly native: NativeConnection;
-  close(): Promise<void>;
-}
+export type TemporalForTests = Awaited<ReturnType<typeof connectForTests>>;
 
-export async function connectForTests(): Promise<TemporalForTests> {
+export async function connectForTests() {
   installRuntime(pino({ level: 'warn' }));
   const address = inject('temporalAddress');
   const connection = await openConnection({ address });
@@ -37,16 +32,14 @@ export async function connectForTests(): Promise<TemporalForTests> {
   };
 }
 
-export interface RunningWorkers {
-  stop(): Promise<void>;
-}
+export type RunningWorkers = Awaited<ReturnType<typeof startWorkers>>;
 
 /** Both workers on the route's queues, until `stop`. Starting a pair costs half a second: share it within a file. */
 export async function startWorkers(
   temporal: TemporalForTests,
   queues: QueueNames,
   activities: { readonly billing: object; readonly warehouse: object },
-): Promise<RunningWorkers> {
+) {
   const workers = await createWorkers({
     connection: temporal.native,
     namespace: NAMESPACE,

@@ -8,33 +8,21 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { stringify } from 'csv-stringify/sync';
 import { pino } from 'pino';
-import type { Archive, ArchivedEvent } from '../../archive/archive.ts';
+import type { ArchivedEvent } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
-import type { Drift, LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
+import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { CompletedRebuild, RebuildOptions } from '../../warehouse/rebuild.ts';
+import type { RebuildOptions } from '../../warehouse/rebuild.ts';
 import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });
 
-export interface TestWarehouse {
-  readonly dataDir: string;
-  readonly archive: Archive;
-  readonly settings: OpenWarehouseOptions['settings'];
-  readonly warehouse: Warehouse;
-  readonly recordsPerCut: number | undefined;
-  record(events: readonly ArchivedEvent[]): Promise<void>;
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  drift(): Promise<readonly Drift[]>;
-  reopen(): Promise<Warehouse>;
-  rebuild(options?: Partial<RebuildOptions>): Promise<CompletedRebuild>;
-  close(): Promise<void>;
-}
+export type TestWarehouse = Awaited<ReturnType<typeof aWarehouse>>;
 
 /** A clock that advances a second with each call, so that instants in a test are distinct. */
 export function tickingClock(start = '2026-03-01T00:00:00.000Z'): () => Date {
@@ -85,7 +73,7 @@ async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['sett
 export async function aWarehouse(
   overrides: Partial<Omit<OpenWarehouseOptions, 'archive'>> = {},
   isCopied = true,
-): Promise<TestWarehouse> {
+) {
   const dataDir = overrides.settings?.dataDir ?? makeDataDir();
   const settings = overrides.settings ?? settingsFor(dataDir);
   if (isCopied) await startFromEmpty(settings);
@@ -101,11 +89,11 @@ export async function aWarehouse(
     get warehouse() {
       return warehouse;
     },
-    async record(events) {
+    async record(events: readonly ArchivedEvent[]) {
       await Promise.all(events.map((event) => archive.putEvent(event)));
       await warehouse.ingestArchive();
     },
-    async query(sql) {
+    async query(sql: string) {
       return queryFile((await warehouse.publish()).path, sql);
     },
     async drift() {
@@ -116,7 +104,7 @@ export async function aWarehouse(
       warehouse = await open();
       return warehouse;
     },
-    async rebuild(options = {}) {
+    async rebuild(options: Partial<RebuildOptions> = {}) {
       await warehouse.close();
       const made = await rebuildWarehouse({ settings, archive, log: silent, ...options });
       warehouse = await open();
@@ -177,7 +165,7 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 export async function archiveCsv(
-  test: Pick<TestWarehouse, 'dataDir' | 'archive'> & Partial<Pick<TestWarehouse, 'recordsPerCut'>>,
+  test: Pick<TestWarehouse, 'dataDir' | 'archive'> & { readonly recordsPerCut?: number | undefined },
   bytes: Buffer,
 ): Promise<ArchivedFile> {
   const hash = sha256(bytes);
