@@ -26,15 +26,7 @@ import {
   withRig,
 } from './rig.ts';
 
-interface Fullness {
-  readonly freeKib: number;
-  /** Number of deliveries by the status of their answer; 0 is no answer. */
-  readonly answers: Readonly<Record<number, number>>;
-  readonly readyz: number | null;
-  /** How often the process ended by itself and was started again, as a supervisor would. */
-  readonly restarts: number;
-  readonly recoveredAfterSeconds: number;
-}
+type Fullness = Awaited<ReturnType<typeof playFull>>;
 
 const FULL_FOR_MS = 10_000;
 const RECOVERED_WITHIN_MS = 120_000;
@@ -68,7 +60,7 @@ export async function main([sizeMib = '200']: readonly string[]): Promise<void> 
   }
 }
 
-async function playFull(rig: Rig, disk: string, leaveKib: number): Promise<Fullness> {
+async function playFull(rig: Rig, disk: string, leaveKib: number) {
   const { product } = rig;
   const ballast = join(disk, 'ballast');
   await fill(disk, ballast, leaveKib);

@@ -17,12 +17,7 @@ import { aDelivery, basic } from '../webhook/a-delivery.ts';
 import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
-export interface HostileSocketsResult {
-  readonly opened: Readonly<Record<string, number>>;
-  readonly openedPerSecond: number;
-  readonly honest: readonly HonestSender[];
-  readonly bareAnswers: AnswerTimes;
-}
+export type HostileSocketsResult = Awaited<ReturnType<typeof runHostileSockets>>;
 
 export interface HonestSender {
   readonly name: string;
@@ -62,10 +57,7 @@ export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promi
 }
 
 /** @param options.deliveries of each of three senders */
-export async function runHostileSockets(options: {
-  readonly sockets: number;
-  readonly deliveries: number;
-}): Promise<HostileSocketsResult> {
+export async function runHostileSockets(options: { readonly sockets: number; readonly deliveries: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
   const endpoint = await createEndpointProcess(join(folder, 'data'), 0);
   const bare = await createEndpointProcess(join(folder, 'bare'), 0, 'bare');

@@ -45,11 +45,7 @@ export interface TrafficCounts {
   readonly rows: number;
 }
 
-export interface Traffic {
-  run(): Promise<void>;
-  truth(): Truth;
-  counts(): TrafficCounts;
-}
+export type Traffic = ReturnType<typeof createTraffic>;
 
 const TENANTS = ['Nordwind', 'Südwind "GmbH", Köln', 'Ostwind'] as const;
 const CURRENCIES = ['USD', 'EUR'] as const;
@@ -57,7 +53,7 @@ const CURRENCIES = ['USD', 'EUR'] as const;
 const SERVICE_ATTEMPTS = 2;
 const RESEND_FOR_MS = 120_000;
 
-export function createTraffic(options: TrafficOptions): Traffic {
+export function createTraffic(options: TrafficOptions) {
   const { service, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
   const random = createRandom(options.seed);
   const acknowledged = new Set<string>();

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { archiveCsv, makeDataDir, manyRecords, queryFile, settingsFor, silent } from './support.ts';
@@ -113,17 +112,10 @@ export async function kill(child: ChildProcess): Promise<void> {
   await new Promise((wake) => setImmediate(wake));
 }
 
-export interface Findings {
-  readonly lost: readonly string[];
-  readonly partial: number;
-  readonly doubled: number;
-  readonly voidedInReports: number;
-  readonly drift: Verification['drift'];
-  readonly loads: number;
-}
+export type Findings = Awaited<ReturnType<typeof inspect>>;
 
 /** Opens the warehouse as the next start would, and compares it with the promises. */
-export async function inspect(workshop: Workshop): Promise<Findings> {
+export async function inspect(workshop: Workshop) {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
   const settings = settingsFor(workshop.dataDir);
   const { warehouse, wasDamaged } = await openOrRebuild({ settings, archive, log: silent });
@@ -136,7 +128,7 @@ export async function inspect(workshop: Workshop): Promise<Findings> {
 }
 
 /** The same of a published copy by itself. */
-export async function checkFile(path: string, workshop: Workshop | null): Promise<Omit<Findings, 'drift'>> {
+export async function checkFile(path: string, workshop: Workshop | null) {
   const loads = await queryFile(
     path,
     "select invoice_id::varchar || ' ' || file_sha256 as load from internal.loads",

@@ -9,14 +9,10 @@ import { fileURLToPath } from 'node:url';
 
 export type Opened = Readonly<Record<string, number>>;
 
-export interface AttackInProgress {
-  opened(): number;
-  hasOpened(count: number): Promise<void>;
-  end(): Promise<Opened>;
-}
+export type AttackInProgress = ReturnType<typeof startAttack>;
 
 /** @param sources addresses that the connections come from, in turn */
-export function startAttack(port: string, sockets: number, sources: readonly string[]): AttackInProgress {
+export function startAttack(port: string, sockets: number, sources: readonly string[]) {
   const program = fileURLToPath(new URL('./sockets.ts', import.meta.url));
   const attacker = spawn(process.execPath, [program, port, String(sockets), sources.join(',')], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -29,7 +25,7 @@ export function startAttack(port: string, sockets: number, sources: readonly str
   const ended = once(attacker, 'close');
   return {
     opened: () => totalOf(latest),
-    async hasOpened(count) {
+    async hasOpened(count: number) {
       while (totalOf(latest) < count) {
         if (attacker.exitCode !== null) throw new Error('The attacker ended.');
         await sleep(50);

@@ -46,14 +46,7 @@ export interface Forms {
   readonly other: Buffer;
 }
 
-export interface Readers {
-  compare(file: Buffer): Promise<Verdict>;
-  /** Whether a file of another form has the same rows under all tolerances, or is refused as the specified one is. */
-  compareForms(forms: Forms): Promise<Verdict>;
-  close(): Promise<void>;
-}
-
-export async function openReaders(): Promise<Readers> {
+export async function openReaders() {
   const folder = await makeMemoryFolder('billsync-readers-');
   const database = await Database.open({
     path: join(folder, 'x.duckdb'),
@@ -62,8 +55,9 @@ export async function openReaders(): Promise<Readers> {
     memoryLimit: null,
   });
   return {
-    compare: (file) => compareFile(database, file),
-    compareForms: (forms) => compareForms(database, forms),
+    compare: (file: Buffer) => compareFile(database, file),
+    /** Whether a file of another form has the same rows under all tolerances, or is refused as the specified one is. */
+    compareForms: (forms: Forms) => compareForms(database, forms),
     async close() {
       database.close();
       await rm(folder, { recursive: true, force: true });
