@@ -1,5 +1,3 @@
-/** The bar of filters above reports and lists: the period, the filters of the address, and the choices for more. */
-
 import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
@@ -18,7 +16,6 @@ const CHOICES = [
 
 export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>>;
 
-/** Every value of the filters, read once per publication. */
 export function choicesOf(context: PageContext): Promise<Choices> {
   return context.cache.present('choices', async () => {
     const rows = await readPublished(context, (run) => run('choices'));
@@ -31,7 +28,6 @@ export function choicesOf(context: PageContext): Promise<Choices> {
   });
 }
 
-/** The values of the templates of the bar. */
 export async function filterFields(
   context: PageContext,
   { query, path }: { readonly query: Query; readonly path: string },
@@ -49,7 +45,6 @@ export async function filterFields(
   };
 }
 
-/** Presets, the chosen days, and their name. */
 export function periodMenu(query: Query, path: string): PeriodMenu {
   const { from, to } = daysIn(query);
   const presets: readonly (Partial<Period> & { readonly label: string })[] = [
@@ -74,7 +69,7 @@ export function periodMenu(query: Query, path: string): PeriodMenu {
   };
 }
 
-/** Usual periods, in UTC as reports count days. */
+/** In UTC, as reports count days. */
 export function presetsOf(now: Date): readonly (Period & { readonly label: string })[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const quarter = month - (month % 3);
@@ -97,7 +92,7 @@ export function presetsOf(now: Date): readonly (Period & { readonly label: strin
   ];
 }
 
-/** Both days, however the address names them; none for an invalid period, which the page reports. */
+/** Empty for an invalid period, which the page reports. */
 function daysIn(query: Query): Partial<Period> {
   try {
     const { from, to } = periodBounds(filtersOf(query));
@@ -108,7 +103,6 @@ function daysIn(query: Query): Partial<Period> {
   }
 }
 
-/** Each filter of the address, with the same page without it. */
 function chipsOf(query: Query, path: string) {
   const chip = (label: string, name: string, value: string, none: string) => {
     const others = all(query, name).filter((each) => each !== value);
@@ -137,7 +131,6 @@ function chipsOf(query: Query, path: string) {
   ];
 }
 
-/** The label of a column of which only the name is known. */
 export function labelOf(name: string): string {
   return columnLabel({ name, type: 'text', scale: 0, unit: null, align: 'left', isDetail: false });
 }
