@@ -1,5 +1,3 @@
-/** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { presetsOf } from '../../dashboard/filter-form.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';

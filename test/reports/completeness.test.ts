@@ -1,5 +1,3 @@
-/** Reports name known invoices that they do not count; comparisons with an incomplete period name it first. */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
