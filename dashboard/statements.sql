@@ -247,6 +247,11 @@ group by tracking_number
 order by tracking_number
 limit 20
 
+-- name: names-of-ids
+select distinct tenant_id as id, tenant as name from tenants where tenant_id is not null and tenant is not null
+union
+select partner_id, partner from partners where partner_id is not null and partner is not null
+
 -- name: choices
 -- The choices of filter forms. One query for each column, because DuckDB finds the few values of one column
 -- by the column's own dictionary; currencies are stored with each invoice.
