@@ -14,16 +14,23 @@ const CHOICES = [
   { filter: 'partners', name: 'partner', label: 'Partner' },
 ] as const;
 
-export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>>;
+export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>> & {
+  /** Tenants and partners by id. */
+  readonly names: ReadonlyMap<string, string>;
+};
 
 export function choicesOf(context: PageContext): Promise<Choices> {
   return context.cache.present('choices', async () => {
-    const rows = await readPublished(context, (run) => run('choices'));
-    const valuesOf = (filter: keyof Choices): string[] =>
+    const { rows, names } = await readPublished(context, async (run) => ({
+      rows: await run('choices'),
+      names: await run('names-of-ids'),
+    }));
+    const valuesOf = (filter: string): string[] =>
       rows.filter((row) => row.filter === filter).map((row) => String(row.value));
     return {
       ...{ carriers: valuesOf('carriers'), tenants: valuesOf('tenants'), zones: valuesOf('zones') },
       ...{ currencies: valuesOf('currencies'), partners: valuesOf('partners') },
+      names: new Map(names.map(({ id, name }) => [String(id), String(name)])),
     };
   });
 }
@@ -36,7 +43,7 @@ export async function filterFields(
   return {
     ...{ path, bases: DATE_BASES, levels: REPORT_LEVELS, filters: filtersOf(query) },
     ...periodMenu(query, path),
-    chips: chipsOf(query, path),
+    chips: chipsOf(query, path, choices.names),
     choices: CHOICES.map(({ filter, name, label }) => ({
       ...{ name, label, chosen: all(query, name) },
       // A chosen value stays offered, even when the file no longer contains it.
@@ -103,11 +110,11 @@ function daysIn(query: Query): Partial<Period> {
   }
 }
 
-function chipsOf(query: Query, path: string) {
+function chipsOf(query: Query, path: string, names: Choices['names']) {
   const chip = (label: string, name: string, value: string, none: string) => {
     const others = all(query, name).filter((each) => each !== value);
     return {
-      ...{ label, value: value === '' ? none : value },
+      ...{ label, value: value === '' ? none : (names.get(value) ?? value) },
       without: withQuery(path, { ...query, [name]: others, after: [], page: [] }),
     };
   };

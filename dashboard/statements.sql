@@ -232,6 +232,11 @@ group by tracking_number
 order by tracking_number
 limit 20
 
+-- name: names-of-ids
+select distinct tenant_id as id, tenant as name from tenants where tenant_id is not null and tenant is not null
+union
+select partner_id, partner from partners where partner_id is not null and partner is not null
+
 -- name: choices
 -- One query for each column: DuckDB finds the few values by the column's own dictionary.
 select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value

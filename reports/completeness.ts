@@ -27,9 +27,10 @@ export async function completenessOf(
   const found = Number(rows[0]?.found ?? 0);
   const named = rows
     .filter(({ number }) => number !== null)
-    .map(({ number, tenant, state }) => {
+    .map(({ number, tenant, state, stated }) => {
       const label = STATES[String(state)] ?? 'waiting to be loaded';
-      return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label})`;
+      const amount = stated === null ? '' : `, ${grouped(String(stated))}`;
+      return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label}${amount})`;
     });
   // All reports of a page need the gaps of the same days.
   const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];

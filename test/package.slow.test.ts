@@ -1,17 +1,17 @@
 /** The published package, packed as a release is: all that it reads at run time is in it, and it plays the whole demo. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { temporalExecutable } from '../lib/temporal/server-executable.ts';
+import { testFolder } from './support/folders.ts';
 import { billsync } from './support/processes/billsync.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'billsync-package-'));
+const folder = testFolder();
 const program = join(folder, 'package/bin/billsync');
 
 beforeAll(async () => {
@@ -23,8 +23,6 @@ beforeAll(async () => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'package/node_modules'));
   // It ends what hangs: beside a load of 40 the build alone took two minutes.
 }, 600_000);
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the published package', () => {
   test('contains compiled code only', async () => {

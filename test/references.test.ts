@@ -1,5 +1,3 @@
-/** Every reference in a tracked file has a target: spec sections, ADRs, hazards, faults, docs pages and their anchors. */
-
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -1,5 +1,3 @@
-/** A release has notes, a date, and one version in its tag, package and changelog. */
-
 import { describe, expect, test } from 'vitest';
 import { checkTag, datedChangelog, ReleaseRefusedError, releaseNotes } from '../scripts/release-notes.ts';
 

@@ -1,8 +1,6 @@
 /**
- * The entry of a process that `up` starts: the endpoint, or the worker with the admin port.
- *
- * It ends when `up` does, however that ended, because the kernel closes the channel between them: a killed `up` leaves
- * no process that holds the port or the warehouse.
+ * The entry of a process of `up`. It ends when `up` does, because the kernel closes the channel between them: a
+ * killed `up` leaves no process that holds the port or the warehouse.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -76,7 +74,6 @@ async function startOf(which: ChildRole): Promise<(context: RoleContext) => Prom
   };
 }
 
-/** @param sent called when the message is sent, or `up` is gone */
 function send(message: FromChild, sent: () => void = () => undefined): void {
   if (process.connected) process.send?.(message, undefined, undefined, sent);
   else sent();

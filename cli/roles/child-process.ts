@@ -1,5 +1,3 @@
-/** One process of `up`: restarted after a delay when it ends by itself, and drained when `up` stops. */
-
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
@@ -14,10 +12,8 @@ import type { RoleContext } from './run-role.ts';
 export const CHILD_ROLES = ['webhook', 'worker'] as const;
 export type ChildRole = (typeof CHILD_ROLES)[number];
 
-/** Sent every second. */
 export interface ChildState {
   readonly components: Readonly<Record<string, ComponentHealth>>;
-  /** The text of its `/metrics`. */
   readonly metrics: string;
 }
 
@@ -25,32 +21,24 @@ export type ToChild =
   /** Secrets are sent here: other users can read a command line, and every child process has the environment. */
   | { readonly kind: 'run'; readonly settings: Settings; readonly verbose: boolean }
   | { readonly kind: 'stop' }
-  /** State of another process of the same `up`, for the admin port of the worker. */
   | { readonly kind: 'neighbour'; readonly name: string; readonly state: ChildState };
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly addresses: Readonly<Record<string, string>> }
   | { readonly kind: 'state'; readonly state: ChildState }
-  /** It cannot start, and ends with the exit code of the error. */
   | { readonly kind: 'failed'; readonly error: DescribedError; readonly stack: string };
 
 export interface UpProcess {
   /**
-   * Resolves when it is ready for the first time, or is restarted after a failed start.
-   *
-   * @throws CliError it cannot start until a person fixes the cause
+   * Resolves when it is ready for the first time, or is restarted after a failed start. @throws CliError it cannot
+   * start until a person fixes the cause
    */
   readonly started: Promise<void>;
-  /** From its last start; empty before. */
   addresses(): Readonly<Record<string, string>>;
-  /** The newest; null before the first and while it does not run. */
   state(): ChildState | null;
-  /** Time since the newest state; 0 while there is none. */
   silentMs(): number;
   send(message: ToChild): void;
-  /** It is restarted. */
   kill(): void;
-  /** Drains it; resolves when it has ended. */
   close(): Promise<void>;
 }
 
@@ -64,7 +52,7 @@ const NEEDS_PERSON: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, E
 
 export const NAMES: Readonly<Record<ChildRole, string>> = { webhook: 'endpoint', worker: 'worker' };
 
-/** Arguments by which the next `up` finds the processes that a killed one left. */
+/** The next `up` finds the processes that a killed one left by these. */
 export function argumentsOf(role: ChildRole, { dataDir }: Pick<Settings, 'dataDir'>): readonly string[] {
   return [MAIN, role, dataDir];
 }
@@ -87,7 +75,6 @@ export function startProcess(options: {
   let addresses: Readonly<Record<string, string>> = {};
   let isReady = false;
 
-  /** @returns why it ended */
   async function runOnce(): Promise<CliError> {
     let failure: CliError | null = null;
     let recovery: NodeJS.Timeout | undefined;
@@ -183,7 +170,7 @@ function asCliError({ error, stack }: Extract<FromChild, { kind: 'failed' }>): C
 const SYSTEM =
   /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|NO_COLOR|FORCE_COLOR|NODE_\w+|SSL_CERT_(FILE|DIR)|XDG_\w+|UV_\w+|MALLOC_\w+|LD_\w+|OTEL_\w+|TEMPORAL_\w+)$/;
 
-/** Only what the role reads: any other variable may be a credential, and the endpoint is reached from other machines. */
+/** Any other variable may be a credential, and the endpoint is reached from other machines. */
 function environmentOf(
   role: ChildRole,
   { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,
@@ -196,7 +183,7 @@ function environmentOf(
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => isRead(name)));
 }
 
-/** The endpoint calls the service only to learn the partner, and needs no secret of the warehouse or the admin port. */
+/** The endpoint calls the service only to learn the partner. */
 function settingsOf(role: ChildRole, settings: Settings): Settings {
   if (role !== 'webhook') return settings;
   const { service, admin, warehouse, partnerId } = settings;

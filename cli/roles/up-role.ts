@@ -1,7 +1,4 @@
-/**
- * `up` starts the endpoint, the worker with the admin port, and the embedded Temporal server. It does no work of its
- * own, so that a failure of the worker (a damaged file, no memory, a native fault) leaves the endpoint running (ADR 13).
- */
+/** `up` does no work of its own, so that a failure of the worker leaves the endpoint running (ADR 13). */
 
 import { once } from 'node:events';
 import { mkdir, realpath } from 'node:fs/promises';
@@ -18,7 +15,6 @@ import { argumentsOf, CHILD_ROLES, NAMES, startProcess, type UpProcess } from '.
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
 
-/** A killed process that was writing to disk takes a moment to end. */
 const LOCK_WITHIN_MS = 2_000;
 const ORPHANS_END_WITHIN_MS = 5_000;
 const FORWARD_EVERY_MS = 1_000;
@@ -37,7 +33,6 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     const lock = await takeUpLock(settings);
     parts.add('lock', () => lock.release());
     await endOrphans(settings);
-    // All parts start at once; each waits for the others where it needs them.
     const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
     parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
     const endpoint = startProcess({
@@ -60,7 +55,6 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
   });
 }
 
-/** The embedded Temporal server as a role. */
 export async function startTemporalRole({ settings, log }: RoleContext): Promise<RunningRole> {
   await claimDataFolder(settings.dataDir, settings.environment);
   const { startEmbeddedTemporal } = await import('../../lib/temporal/embedded.ts');
@@ -88,7 +82,7 @@ async function takeUpLock({ dataDir }: Settings): Promise<LockFile> {
   });
 }
 
-/** Ends processes of an `up` that was killed: they end by themselves unless they are frozen or blocked. */
+/** They end by themselves unless they are frozen or blocked. */
 async function endOrphans(settings: Settings): Promise<void> {
   const orphans = () =>
     CHILD_ROLES.flatMap((role) => findProcesses(argumentsOf(role, settings))).filter(isAlive);
@@ -107,7 +101,6 @@ async function endOrphans(settings: Settings): Promise<void> {
   }
 }
 
-/** Sends the state of the endpoint and of `up` to the worker, which shows it on the admin port; kills a blocked process. */
 function watchProcesses(watched: {
   readonly endpoint: UpProcess;
   readonly worker: UpProcess;

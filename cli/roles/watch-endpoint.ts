@@ -1,4 +1,4 @@
-/** Probes the endpoint from outside, as the service calls it: through TLS, on a new connection each time. */
+/** From outside, as the service calls it: through TLS, on a new connection each time. */
 
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -7,20 +7,18 @@ import type { RoleContext } from './run-role.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
 const PROBE_EVERY_MS = 5_000;
-/** After a probe that failed. */
 const PROBE_AGAIN_MS = 1_000;
 /** One late answer may be a moment of load; two are reported, within 16 s. */
 const UNHEALTHY_AFTER = 2;
-/** Without the system's CA certificates, which take a while to load: the certificate is not verified. */
+/** Without the system's CA certificates, which take a while to load. */
 let secureContext: SecureContext | null = null;
 
 export interface EndpointState {
   readonly isHealthy: boolean;
-  /** Empty when it answers. */
   readonly detail: string;
 }
 
-/** Does not verify the certificate: whether the endpoint answers is the question. */
+/** The certificate is not verified: only an answer is needed. */
 export function probeEndpoint(webhookUrl: string, withinMs = ANSWERS_WITHIN_MS): Promise<EndpointState> {
   const url = new URL('/healthz', webhookUrl);
   return new Promise((resolve) => {
@@ -46,7 +44,6 @@ export function probeEndpoint(webhookUrl: string, withinMs = ANSWERS_WITHIN_MS):
   });
 }
 
-/** Reports the state of the endpoint in health and by an alert. */
 export function reportEndpoint({ health, alerts }: Pick<RoleContext, 'health' | 'alerts'>) {
   return (state: EndpointState): void => {
     health.set('endpoint', state);
@@ -62,9 +59,7 @@ export function reportEndpoint({ health, alerts }: Pick<RoleContext, 'health' | 
   };
 }
 
-/** Probes until it is closed. @param deps.onState called after each probe, once the state is certain */
 export function watchEndpoint(deps: {
-  /** null: it does not run now, and is not probed. */
   readonly url: () => string | null;
   readonly onState: (state: EndpointState) => void;
   readonly everyMs?: number;

@@ -1,5 +1,3 @@
-/** The endpoint with probes beside it, as a process of its own. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
@@ -86,7 +84,6 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     parts.add('checks', () => checks.close());
     checks.add(clockCheck(clocks));
     const { tls, tlsCert, tlsKey } = settings.webhook;
-    // A self-signed certificate is renewed automatically.
     if (tls && tlsCert !== null && tlsKey !== null) {
       const check = certificateCheck(
         'certificate',
@@ -99,12 +96,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
   });
 }
 
-/** After this time the client of Temporal is loaded if no event needed it before. */
 const LOADED_AFTER_MS = 3_000;
 
-/**
- * Loads the client of Temporal after the endpoint listens, because that takes longest. Deliveries wait on disk meanwhile.
- */
+/** The client of Temporal takes longest to load; deliveries wait on disk meanwhile. */
 function linkOnDemand(settings: Settings, log: Logger) {
   let loading: ReturnType<typeof load> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -180,8 +174,8 @@ function hasService(settings: Settings): boolean {
 }
 
 /**
- * The worker owns the admin port (ADR 13). This role uses it only when Temporal is on another machine, so no worker can be
- * here; otherwise a free port, so that an address never changes its owner.
+ * The worker owns the admin port (ADR 13); this role uses it only when Temporal is on another machine, so that an
+ * address never changes its owner.
  */
 export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const { settings } = context;

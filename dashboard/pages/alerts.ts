@@ -23,14 +23,13 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
       const severity = alert.name === null ? null : RUNBOOK[alert.name].severity;
       return { ...alert, severity, runbook, invoiceId, invoice, invoices: invoicesOf(alert, names) };
     });
-    const page = {
-      view: 'alerts',
-      title: 'Alerts',
-      section: '/alerts',
-      values: { alerts },
-      data: { alerts },
-    };
-    return sendFramed(context, reply, page);
+    const withNumbers = (text: string) => text.replace(ID, (id) => names.get(id)?.number ?? id);
+    const shown = alerts.map((alert) => ({
+      ...{ ...alert, title: withNumbers(alert.title), detail: withNumbers(alert.detail) },
+    }));
+    return sendFramed(context, reply, {
+      ...{ view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts: shown }, data: { alerts } },
+    });
   });
   const entries = [...ALERT_NAMES].sort().map((name) => ({ name, anchor: anchorOf(name), ...RUNBOOK[name] }));
   app.get('/runbook', (_request, reply) =>

@@ -79,6 +79,7 @@ missing as (
         coalesce(invoice_number, cast(invoice_id as varchar)) as number,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         if(load_id is null, state, 'finalized') as state,
+        cast(cast(stated_total_amount as decimal(18, 2)) as varchar) || ' ' || stated_currency_code as stated,
         count(*) over () as found
     from dated
     where not is_loaded
@@ -90,7 +91,7 @@ missing as (
     order by number
     limit 3
 )
-select b.billed_to, m.number, m.tenant, m.state, coalesce(m.found, 0) as found
+select b.billed_to, m.number, m.tenant, m.state, m.stated, coalesce(m.found, 0) as found
 from billed as b
 left join missing as m on true
 order by m.number

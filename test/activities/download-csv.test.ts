@@ -1,5 +1,3 @@
-/** A small file is loaded by the activity that downloads it; a failed load is left to the workflow. */
-
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';

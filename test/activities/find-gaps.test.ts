@@ -1,5 +1,3 @@
-/** Missing invoices raise an alert once and are always counted; the alert is resolved when none is missing. */
-
 import { describe, expect, test } from 'vitest';
 import type { Gap, WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createReconcileActivities } from '../../activities/reconcile.ts';

@@ -1,5 +1,3 @@
-/** When a loaded invoice is rechecked and one that needs attention is retried: it stays due until then. */
-
 import { DuckDBInstance } from '@duckdb/node-api';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, describe, expect, test } from 'vitest';

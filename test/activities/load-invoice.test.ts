@@ -1,5 +1,3 @@
-/** A load is logged and counted, and raises an alert when its file does not count. */
-
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Compares a slice of invoices with the service: none twice, never faster than it allows, with a finding for each answer. */
-
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** A drift larger than a history may hold is cut, and its number is returned. */
-
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';

@@ -1,12 +1,12 @@
 /** Promises of every archive, in a folder or on S3, for any number of writers. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, ArchivedEvent, Fact } from '../../archive/archive.ts';
 import { describeFile } from '../../archive/records.ts';
+import { testFolder } from '../support/folders.ts';
 import { aCsv } from '../warehouse/support.ts';
 import { anArchivedEvent } from './an-event.ts';
 
@@ -28,7 +28,7 @@ export function archiveContract(
   let download: string;
   beforeEach(async () => {
     ({ archive, another } = await open());
-    download = join(await mkdtemp(join(tmpdir(), 'archive-download-')), 'file.csv');
+    download = join(testFolder(), 'file.csv');
   });
 
   describe('events', () => {

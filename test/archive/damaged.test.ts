@@ -1,14 +1,12 @@
-/** A damaged record is reported and skipped, whatever the damage; all others are returned. */
-
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Archive, CursorError, type Fact, type UnreadableRecord } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { describeFile } from '../../archive/records.ts';
+import { testFolder } from '../support/folders.ts';
 import { aCsv } from '../warehouse/support.ts';
 import { anArchivedEvent, anEvent } from './an-event.ts';
 import { brokenRecord } from './broken-records.ts';
@@ -44,10 +42,9 @@ const LAST: Fact = { kind: 'duplicate', at: AT, eventId: 'last' };
 let root: string;
 let archive: Archive;
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'billsync-damaged-archive-'));
+  root = testFolder();
   archive = await openFolderArchive(root);
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 async function events(of = archive, after?: string) {
   const reported: UnreadableRecord[] = [];

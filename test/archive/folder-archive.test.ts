@@ -1,8 +1,5 @@
-/** The archive in a folder: its journals, and volumes that are not mounted. */
-
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, Fact } from '../../archive/archive.ts';
@@ -11,6 +8,7 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { openEventFolder } from '../../archive/folder-events.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
+import { testFolder } from '../support/folders.ts';
 import { anArchivedEvent } from './an-event.ts';
 import { aFact, archiveContract, readEvents } from './contract.ts';
 
@@ -18,7 +16,7 @@ let root: string;
 let archive: Archive;
 
 beforeEach(async () => {
-  root = join(await mkdtemp(join(tmpdir(), 'archive-')), 'archive');
+  root = join(testFolder(), 'archive');
   archive = await openFolderArchive(root);
 });
 
@@ -46,7 +44,7 @@ describe('a volume that is not mounted any more', () => {
 
 describe('a volume that is not mounted at the start', () => {
   test('is reported, and no archive is created in its place', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'unmounted-'));
+    const dataDir = testFolder();
     const path = join(dataDir, 'warehouse.duckdb');
     const place = join(dataDir, 'mounted', 'archive');
     const opened = () =>

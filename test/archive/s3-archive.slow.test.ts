@@ -1,8 +1,5 @@
-/** The archive on S3 keeps the promises of the one in a folder, also among several machines whose clocks differ. */
-
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { request } from 'undici';
@@ -12,6 +9,7 @@ import { openArchive } from '../../archive/open-archive.ts';
 import { describeFile } from '../../archive/records.ts';
 import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { testFolder } from '../support/folders.ts';
 import { aCsv } from '../warehouse/support.ts';
 import { anArchivedEvent } from './an-event.ts';
 import { aFact, archiveContract, readEvents } from './contract.ts';
@@ -37,7 +35,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 's3-archive-'));
+  dataDir = testFolder();
   const bucket = `b-${randomUUID()}`;
   await request(`${server.url}/${bucket}`, { method: 'PUT' });
   url = `s3://${bucket}/some/prefix`;
@@ -49,10 +47,7 @@ beforeEach(async () => {
 });
 
 async function anotherMachine(): Promise<Archive> {
-  return openS3Archive(
-    openS3Bucket(url, { endpoint: server.url }),
-    await mkdtemp(join(tmpdir(), 's3-other-')),
-  );
+  return openS3Archive(openS3Bucket(url, { endpoint: server.url }), testFolder());
 }
 
 /** Works on a machine whose clock goes wrong by that many milliseconds. */

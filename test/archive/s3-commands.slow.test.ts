@@ -1,14 +1,12 @@
-/** Commands over an archive on S3 report errors in three lines, and verify the bucket's contents. */
-
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openS3Client } from '../../archive/s3/bucket.ts';
 import { EXIT } from '../../cli/errors.ts';
+import { testFolder } from '../support/folders.ts';
 import { billsync, type Finished } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, INVOICE, sha256 } from '../warehouse/support.ts';
@@ -35,7 +33,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 's3-commands-'));
+  folder = testFolder();
   await mkdir(join(folder, 'data'), { mode: 0o700 });
   bucket = `b-${randomUUID()}`;
   await request(`${server.url}/${bucket}`, { method: 'PUT' });

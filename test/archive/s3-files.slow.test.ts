@@ -1,8 +1,5 @@
-/** Files on S3 go up once and whole, are proved as they lie there, and come back when they were lost. */
-
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   DeleteObjectCommand,
@@ -18,6 +15,7 @@ import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket, openS3Client } from '../../archive/s3/bucket.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import { testFolder } from '../support/folders.ts';
 import {
   aCsv,
   archiveCsv,
@@ -61,11 +59,10 @@ beforeEach(async () => {
   await request(`${server.url}/${bucket}`, { method: 'PUT' });
   proxy.fault = () => null;
   proxy.requests.length = 0;
-  folder = await mkdtemp(join(tmpdir(), 's3-files-'));
+  folder = testFolder();
   archive = await aMachine();
   return async () => {
     await archive.close();
-    await rm(folder, { recursive: true, force: true });
   };
 });
 

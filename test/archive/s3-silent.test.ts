@@ -1,5 +1,3 @@
-/** An S3 that takes connections and never answers ends each request with an error. */
-
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';

@@ -1,5 +1,3 @@
-/** Bodies are decoded within bounds, and other files are distinguished from a CSV by their first bytes. */
-
 import * as zlib from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { decoded } from '../../billing/decode-body.ts';

@@ -1,8 +1,5 @@
-/** The client against a service that shares no line with it, and forgives nothing (private CA, three-second tokens). */
-
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Archive } from '../../archive/archive.ts';
@@ -10,6 +7,7 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
@@ -26,14 +24,13 @@ afterAll(async () => {
   await service.close();
 });
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billing-foreign-'));
+  folder = testFolder();
   archive = await openFolderArchive(join(folder, 'archive'));
   billing = createBillingService({ settings: serviceSettings(service, { dataDir: folder }), archive });
 });
 afterEach(async () => {
   await billing.close();
   await archive.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('against a foreign service', () => {

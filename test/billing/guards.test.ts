@@ -1,5 +1,3 @@
-/** Checked addresses, listed hosts, and Retry-After. */
-
 import { describe, expect, test } from 'vitest';
 import { isListedHost, mayDial } from '../../billing/address-guard.ts';
 import { readRetryAfter } from '../../billing/http.ts';

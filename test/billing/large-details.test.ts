@@ -1,13 +1,12 @@
 /** Details contain every line item (spec 4.4): memory and time for an invoice of any size. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignCall, type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
@@ -20,14 +19,13 @@ let folder: string;
 
 beforeAll(async () => {
   service = await startForeignService();
-  folder = await mkdtemp(join(tmpdir(), 'billing-details-'));
+  folder = testFolder();
   // Long enough that a busy machine does not make an answer that gets on one that does not.
   billing = await clientThatWaits(10_000);
 });
 afterAll(async () => {
   await billing.close();
   await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** @param throughputWindowMs in which at least 100 bytes a second are to come */

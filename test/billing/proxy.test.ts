@@ -1,5 +1,3 @@
-/** A proxy that does not connect us: the message, the number of attempts, and the deadline. */
-
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.ts';

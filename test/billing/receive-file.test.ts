@@ -1,19 +1,16 @@
-/** A file is received as far as it was announced; no part of it outlives an attempt or a full disk. */
-
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { HttpStream } from '../../billing/http.ts';
 import { createPartFile, DOWNLOAD_LIMITS, receiveFile } from '../../billing/receive-file.ts';
+import { testFolder } from '../support/folders.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = join(await mkdtemp(join(tmpdir(), 'billsync-receive-')), 'tmp');
+  folder = join(testFolder(), 'tmp');
 });
-afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
 function receive(chunks: Iterable<Buffer>): Promise<never> {
   const body = Readable.from(chunks);

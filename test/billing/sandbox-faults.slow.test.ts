@@ -1,7 +1,4 @@
-/** The client against the sandbox over real HTTPS, with the faults of the matrix switched on by name. */
-
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, Fact } from '../../archive/archive.ts';
@@ -9,6 +6,7 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { type BillingServiceOptions, createBillingService } from '../../billing/client.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { testFolder } from '../support/folders.ts';
 import { serviceSettings } from './service-settings.ts';
 
 let sandbox: Sandbox;
@@ -22,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billing-client-'));
+  folder = testFolder();
   archive = await openFolderArchive(join(folder, 'archive'));
   billing = client();
   invoiceId = (await sandbox.createInvoice({ shipments: 400 })).invoiceId;
@@ -33,7 +31,6 @@ afterEach(async () => {
   await billing.close();
   expect(await readdir(join(folder, 'run', 'tmp')).catch(() => [])).toEqual([]);
   await archive.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function client(

@@ -1,5 +1,3 @@
-/** A token is requested once, renewed early, and outlasts an authorization server that is away for a moment. */
-
 import { describe, expect, test } from 'vitest';
 import { createApi, createTokenSource } from '../../billing/api.ts';
 import type { Http } from '../../billing/http.ts';

@@ -1,16 +1,11 @@
-/** `billsync alerts`: alerts of a process, and decisions of a person about them. */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createLogger } from '../../lib/log/log.ts';
+import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'billsync-alerts-'));
-afterAll(() => rmSync(dataDir, { recursive: true }));
+const dataDir = testFolder();
 
 const run = (...args: string[]) => billsync(['alerts', ...args], { env: { BILLSYNC_DATA_DIR: dataDir } });
 

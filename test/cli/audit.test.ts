@@ -1,14 +1,11 @@
-/** Commands that change something are in the audit log; reading commands are not. */
-
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
+import { testFolder } from '../support/folders.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'billsync-audited-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = testFolder();
 const dataDir = join(root, 'data');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 

@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Verb } from '../../cli/verb.ts';
 import { VERBS } from '../../cli/verbs.ts';
 import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
+import { testFolder } from '../support/folders.ts';
 import { BILLSYNC, billsync, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-cli-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 const dataDir = join(folder, 'data');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 

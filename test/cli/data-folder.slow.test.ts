@@ -1,26 +1,22 @@
-/** A data folder between versions and machines: what an older program refuses, and a restore. */
-
 import {
   appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
+import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-data-folder-'));
+const folder = testFolder();
 const env = { BILLSYNC_DATA_DIR: join(folder, 'data') };
 const form = join(folder, 'data', 'form');
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 beforeAll(async () => {
   const id = '7f3a0000-1111-4222-8333-444455556666';

@@ -1,16 +1,13 @@
-/** The demo's own arithmetic and patience: a proof that could not fail would prove nothing. */
-
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { demoFolder } from '../../cli/commands/demo.ts';
 import { totalsOf } from '../../cli/demo/proof.ts';
 import { settled } from '../../cli/demo/story.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
+import { testFolder } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-demo-test-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 function billedRow(row: Partial<BilledRow>): BilledRow {
   return {

@@ -1,10 +1,7 @@
-/** `doctor` with each thing broken on purpose: it names what is wrong and what to do, and makes nothing worse. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'selfsigned';
@@ -18,6 +15,7 @@ import { writeRunFile } from '../../cli/roles/run-file.ts';
 import { partnerIdOf } from '../../cli/with-temporal.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 
 const HOLD = `
@@ -26,7 +24,7 @@ await DuckDBInstance.create(process.argv[1]);
 console.log('held');
 process.stdin.resume();
 `;
-const folder = mkdtempSync(join(tmpdir(), 'billsync-doctor-'));
+const folder = testFolder();
 let service: ForeignService;
 
 beforeAll(async () => {
@@ -34,7 +32,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 type Env = Readonly<Record<string, string>>;

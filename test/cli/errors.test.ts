@@ -1,5 +1,3 @@
-/** Every failure has its exit code, and at most three lines with the fix. */
-
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';

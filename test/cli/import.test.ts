@@ -1,5 +1,3 @@
-/** `billsync import` of unsuitable files: the message, and the option that loads them. */
-
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

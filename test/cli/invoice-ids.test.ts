@@ -1,5 +1,3 @@
-/** Ids and numbers come in whatever form people have them. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsOf, readInvoices } from '../../cli/find-invoices.ts';
 import type { Settings } from '../../lib/config/settings.ts';

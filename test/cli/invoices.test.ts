@@ -1,17 +1,15 @@
-/** `billsync invoices`: the list, the page of one, and decisions of people about it. */
-
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderInvoice } from '../../cli/commands/invoices.ts';
 import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { dashboardOver } from '../dashboard/support.ts';
+import { testFolder } from '../support/folders.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../warehouse/support.ts';
 
 describe('an imported file in two currencies', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'billsync-invoices-'));
+  const folder = testFolder();
   const run = (...args: readonly string[]) =>
     runCommand(args, { env: { BILLSYNC_DATA_DIR: join(folder, 'data') } });
 
@@ -21,7 +19,6 @@ describe('an imported file in two currencies', () => {
     writeFileSync(file, aCsv([{}, euros, euros]));
     expect(await run('import', file)).toMatchObject({ exitCode: 0 });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('has two amounts', async () => {
     expect((await run('invoices', 'list')).stdout).toMatch(/ 6\.3600 {2}EUR of EUR,USD /);

@@ -4,16 +4,16 @@
  */
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, describe, expect, test } from 'vitest';
+import { testFolder } from '../support/folders.ts';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-messages-'));
+const folder = testFolder();
 const named = (name: string): string => join(folder, name);
 
 writeFileSync(named('empty'), '');
@@ -27,7 +27,6 @@ for (const name of ['one', 'other']) {
 }
 const fixture = await reportsFixture([anInvoice([aShipment()])]);
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
   await fixture.remove();
 });
 

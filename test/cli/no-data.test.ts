@@ -1,24 +1,13 @@
-/** Commands in a folder without data, with an empty archive, or with a damaged file. */
-
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { testFolder } from '../support/folders.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv } from '../warehouse/support.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-no-data-'));
+const folder = testFolder();
 const csv = join(folder, 'invoice.csv');
 writeFileSync(csv, aCsv([{}, {}]));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (dataDir: string, ...args: readonly string[]) =>
   runCommand(args, { env: { BILLSYNC_DATA_DIR: dataDir } });

@@ -1,5 +1,3 @@
-/** A purge removes only data that no report needs, and rebuild and verify accept the result. */
-
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,26 +1,17 @@
 /** Files and folders that the operating system refuses: the message names the file, the reason and the remedy. */
 
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testFolder } from '../support/folders.ts';
 import { BILLSYNC, cleanEnvironment } from '../support/processes/billsync.ts';
 import type { CommandResult, CommandRun } from '../support/processes/command-runner.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-refused-'));
+const folder = testFolder();
 const root = join(folder, 'places');
 let fixture: ReportsFixture;
 
@@ -189,7 +180,6 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
   await fixture.remove();
 });
 

@@ -1,5 +1,3 @@
-/** `billsync shipments`: the same lines as the page, for scripts and at a terminal. */
-
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** `billsync sql` and the cookbook: a person's own questions, read-only, with answers that the reports give too. */
-
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';

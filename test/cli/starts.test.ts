@@ -1,14 +1,11 @@
-/** A role that cannot start ends with a message and an exit code. */
-
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-starts-'));
+const folder = testFolder();
 const service = {
   ...{ BILLSYNC_BASE_URL: 'https://127.0.0.1:9', BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' },
   ...{ BILLSYNC_CLIENT_ID: 'a', BILLSYNC_CLIENT_SECRET: 'b', BILLSYNC_WEBHOOK_PORT: '0' },
@@ -23,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const run = (name: string, ...args: string[]) => ({

@@ -1,5 +1,3 @@
-/** A damaged database of the embedded Temporal server: its message, and the replacement from the archive. */
-
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

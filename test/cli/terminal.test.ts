@@ -1,5 +1,3 @@
-/** Output for people: tables, colors, progress, interrupts. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';

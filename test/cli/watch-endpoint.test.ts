@@ -1,5 +1,3 @@
-/** The endpoint is probed from outside, through TLS: silence, a refusal and a 503 are detected. */
-
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, expect, test } from 'vitest';

@@ -1,7 +1,4 @@
-/** Every page and every HTML report as a browser shows it: nothing fetched, nothing logged, readable by all. */
-
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -15,6 +12,7 @@ import { statementPages } from '../../finance/statements/page/statement-pages.ts
 import { openAuditLog } from '../../lib/audit-log.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
+import { testFolder } from '../support/folders.ts';
 import { MAX_CLICKS, MONTH_END } from '../support/month-end-story.ts';
 import { monthsInvoices } from '../support/months-invoices.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
@@ -61,7 +59,7 @@ let folder: string;
 let watched: Watched;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
+  folder = testFolder();
   // Few rows: every cell is checked for its contrast, which is most of the time these tests take.
   fixture = await reportsFixture([...seededInvoices(8, 8), ...twice, parked]);
   const statements = {
@@ -86,7 +84,6 @@ afterAll(async () => {
   await browser?.close();
   await dashboard?.close();
   await fixture?.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Watched {

@@ -1,19 +1,18 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createPageCache } from '../../dashboard/page-cache.ts';
 import { startWarmUp } from '../../dashboard/warm-up.ts';
+import { testFolder } from '../support/folders.ts';
 
 let folder: string;
 let path: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-pages-'));
+  folder = testFolder();
   path = join(folder, 'reports.duckdb');
   await publish('one');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function publish(content: string): Promise<void> {
   await writeFile(`${path}.next`, content);

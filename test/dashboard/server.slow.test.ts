@@ -1,7 +1,4 @@
-/** The admin port over real HTTP: who may look, what each page answers, and that nothing of the outside gets in. */
-
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -12,6 +9,7 @@ import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { INJECTIONS } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
@@ -61,7 +59,11 @@ describe('an unhealthy component', () => {
       ...{ log: SILENT, scrub: (text: string) => text, store: { dataDir: fixture.folder, role: 'worker' } },
       now: () => new Date('2026-03-01T08:00:00Z'),
     });
-    alerts.raise({ key: `totals/${parked.id}`, title: 'Its totals differ', detail: 'Ask the service.' });
+    alerts.raise({
+      key: `totals/${parked.id}`,
+      title: `Totals of ${parked.id} differ`,
+      detail: 'Ask the service.',
+    });
     alerts.raise({ key: 'disk/full', title: 'The disk is nearly full', detail: 'Make room.' });
     const others = `${parked.id} (loadInvoice: no room); event 00000000-0000-4000-8000-00000000000f.`;
     alerts.raise({ key: 'retries', title: 'Work keeps failing', detail: others });
@@ -70,7 +72,7 @@ describe('an unhealthy component', () => {
     // One that is about many links to each invoice that it names, and to nothing that is none.
     expect(page.split(`<a href="/invoices/${parked.id}">INV-STUCK</a>`)).toHaveLength(3);
     expect(page).not.toContain('/invoices/00000000-0000-4000-8000-00000000000f');
-    expect(page).toMatch(/Its totals differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
+    expect(page).toMatch(/Totals of INV-STUCK differ.*2026-03-01 08:00[\s\S]*Ask the service\./);
     expect(page).toContain(`<a href="/invoices/${parked.id}">INV-STUCK</a>, ${parked.tenant}`);
     expect(page).toMatch(/<a class="[^"]+" href="\/runbook#disk-full">What to do<\/a>/);
     const runbook = await (await get('/runbook')).text();
@@ -81,7 +83,7 @@ describe('an unhealthy component', () => {
     const acknowledged = await (await get('/alerts')).text();
     expect(acknowledged).toContain('by anna, 2026-03-01 09:00:00 UTC: asked them');
     // Nothing but a person ends a notice, and one has.
-    expect(acknowledged).not.toContain('Its totals differ');
+    expect(acknowledged).not.toContain('Totals of');
     alerts.resolve('disk/full');
     await alerts.close();
     expect(await (await get('/alerts')).text()).not.toContain('nearly full');
@@ -302,7 +304,7 @@ describe('the published file', () => {
   });
 
   test('may be missing: pages report it, probes work', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-empty-'));
+    const folder = testFolder();
     const running = await dashboardOver(join(folder, 'reports.duckdb'));
     const answer = await fetch(running.url);
     expect(answer.status).toBe(503);
@@ -311,11 +313,10 @@ describe('the published file', () => {
     expect((await fetch(`${running.url}/health`)).status).toBe(200);
     await expect(stat(join(folder, 'reports.duckdb'))).rejects.toThrow('ENOENT');
     await running.close();
-    await rm(folder, { recursive: true });
   });
 
   test('may be damaged: pages name the file and the remedy, probes work', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-damaged-'));
+    const folder = testFolder();
     const path = join(folder, 'reports.duckdb');
     await writeFile(path, 'this is no database '.repeat(50));
     const running = await dashboardOver(path, { streamAfterMs: 60_000 });
@@ -329,7 +330,6 @@ describe('the published file', () => {
     }
     expect((await fetch(`${running.url}/livez`)).status).toBe(200);
     await running.close();
-    await rm(folder, { recursive: true });
   });
 });
 

@@ -1,5 +1,3 @@
-/** Shipments on pages, as JSON and as files; the search field; a shipment's own page. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { presetsOf } from '../../dashboard/filter-form.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
@@ -92,6 +90,11 @@ describe('the list', () => {
     }
     expect((await get('/shipments?format=docx')).status).toBe(400);
   });
+});
+
+test('a filter by id shows the name', async () => {
+  const page = await (await get('/shipments?tenant=tenant-Acme')).text();
+  expect(page).toContain('aria-label="Without this: Tenant Acme"');
 });
 
 describe('the search field', () => {

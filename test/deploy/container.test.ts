@@ -2,15 +2,15 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { VERBS } from '../../cli/verbs.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
+import { testFolder } from '../support/folders.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFile(join(root, file), 'utf8');
@@ -112,7 +112,7 @@ describe('compose.yaml', () => {
 
 describe('the health check', () => {
   test('passes while the role of its own container answers', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'billsync-health-'));
+    const dataDir = testFolder();
     const server = createServer((request, response) =>
       response.writeHead(request.url === '/livez' ? 200 : 404).end(),
     );
@@ -132,7 +132,6 @@ describe('the health check', () => {
     expect(await check()).toBe(0);
     server.close();
     expect(await check()).toBe(1);
-    await rm(dataDir, { recursive: true });
   });
 });
 

@@ -1,12 +1,10 @@
-/** Rules and dashboard use existing metrics, link to existing pages, and fire for their fault only. */
-
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../lib/metrics.ts';
 import { grafanaDashboard } from '../../scripts/reference/grafana-dashboard.ts';
+import { testFolder } from '../support/folders.ts';
 import { promtool } from '../support/tools/installed-tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -70,7 +68,7 @@ describe('the dashboard for Grafana', () => {
   test('uses valid expressions over existing metrics', async () => {
     expect(expressions.length).toBeGreaterThan(25);
     expect(expressions.flatMap(unknownIn)).toEqual([]);
-    const path = join(await mkdtemp(join(tmpdir(), 'billsync-grafana-')), 'rules.yml');
+    const path = join(testFolder(), 'rules.yml');
     const recorded = expressions.map((expr, index) => ({ record: `panel:${index}`, expr }));
     await writeFile(path, JSON.stringify({ groups: [{ name: 'panels', rules: recorded }] }));
     const { exitCode, output } = await promtool(['check', 'rules', path]);

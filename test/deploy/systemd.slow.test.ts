@@ -1,25 +1,19 @@
-/** The units are accepted by systemd's own programs, and roles notify the service manager over its socket. */
-
 import { execFile, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { serviceManager } from '../../lib/service-manager.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { startRole } from '../support/processes/billsync.ts';
 
 const run = promisify(execFile);
 const units = join(import.meta.dirname, '../../deploy/systemd');
 const names = (await readdir(units)).filter((name) => name.endsWith('.service'));
 const systemd = await findSystemd();
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bs-units-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 describe('the units', () => {
   test('are accepted by systemd with an exposure score below 2', async () => {

@@ -1,14 +1,14 @@
 /** Commands in documents work: each is one that billsync has, and the tutorial's commands are run unchanged. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sharedOptions } from '../../cli/verb.ts';
 import { VERBS } from '../../cli/verbs.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { publishedStates } from '../support/published-data.ts';
@@ -44,12 +44,11 @@ describe('the tutorial', () => {
   const env = () => ({ BILLSYNC_DATA_DIR: dataDir, BILLSYNC_ADMIN_PORT: '0', BILLSYNC_WEBHOOK_PORT: '0' });
 
   beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'billsync-tutorial-'));
+    dataDir = testFolder();
     up = await startRole(['up', '--sandbox'], { env: env() });
   });
   afterAll(async () => {
     await up?.end('SIGTERM');
-    await rm(dataDir, { recursive: true, force: true });
   });
 
   test('runs as written and gives the documented results', async () => {

@@ -1,5 +1,3 @@
-/** docs/reference is generated from the code. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -3,12 +3,12 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
@@ -16,7 +16,7 @@ import { billedSums, differences, reportedSums, runJson } from '../support/publi
 import { installDuckDbExtensions } from '../support/tools/duckdb-extensions.ts';
 import { type PostgresServer, startPostgres } from '../support/tools/postgres.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-lake-up-'));
+const folder = testFolder();
 const dataDir = join(folder, 'first');
 let service: ForeignService;
 let postgres: PostgresServer;
@@ -53,7 +53,6 @@ afterAll(async () => {
   await up?.end('SIGTERM');
   await service?.close();
   await postgres?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const states = () => runJson<{ state: string }[]>(['invoices', 'list'], env);

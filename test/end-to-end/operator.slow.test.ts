@@ -1,5 +1,3 @@
-/** An operator uses the pages of the running product: each action, its messages and its result. */
-
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,16 +1,14 @@
-/** Endpoint, worker and Temporal as processes of their own, in any order, killed and started again on the same ports. */
-
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { publishedStates } from '../support/published-data.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-roles-'));
+const folder = testFolder();
 const dataDir = join(folder, 'data');
 const AUTHORIZATION = `Basic ${Buffer.from('service:secret').toString('base64')}`;
 
@@ -49,7 +47,6 @@ afterAll(async () => {
     // It ended with its role.
   }
   await service?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function loaded(): Promise<number> {

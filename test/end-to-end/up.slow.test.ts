@@ -4,7 +4,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -78,7 +78,6 @@ afterAll(async () => {
   await up?.end('SIGKILL');
   endTemporal();
   await service?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** One of the two that `up` looks after. */

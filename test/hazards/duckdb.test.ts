@@ -1,25 +1,24 @@
 /** Our own use of DuckDB stays within what docs/hazards.md allows. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Database } from '../../warehouse/duckdb/database.ts';
 import type { Session } from '../../warehouse/duckdb/session.ts';
+import { testFolder } from '../support/folders.ts';
 
 let folder: string;
 let instance: DuckDBInstance;
 let connection: DuckDBConnection;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'billsync-hazards-'));
+  folder = testFolder();
   instance = await DuckDBInstance.create(join(folder, 'h.duckdb'));
   connection = await instance.connect();
 });
 afterEach(() => {
   connection.closeSync();
   instance.closeSync();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function rows(sql: string): Promise<unknown[][]> {

@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
@@ -11,6 +10,7 @@ import { durationMs } from '../../lib/config/setting-values.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { createMetrics, type Metrics } from '../../lib/metrics.ts';
+import { testFolder } from '../support/folders.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const servers: Server[] = [];
@@ -125,7 +125,7 @@ describe('the shape of a message', () => {
 describe('alerts', () => {
   test('neither repeats nor forgets alerts after a restart', async () => {
     const { url, posts } = await aChat();
-    const dataDir = await mkdtemp(join(tmpdir(), 'alerts-'));
+    const dataDir = testFolder();
     const life = async (live: (alerts: Awaited<ReturnType<typeof alertsWith>>['alerts']) => void) => {
       const { alerts } = await alertsWith({ webhookUrl: url, dataDir });
       live(alerts);
@@ -147,7 +147,7 @@ describe('alerts', () => {
     const at = '2026-03-01T00:30:00.000Z';
     const decided = { at, by: 'anna', note: 'asked the service' };
     async function aFolder() {
-      const folder = await mkdtemp(join(tmpdir(), 'alerts-'));
+      const folder = testFolder();
       const file = join(folder, 'said.ndjson');
       const made = await alertsWith({ dataDir: folder, file });
       const states = async () => {
@@ -232,7 +232,7 @@ describe('alerts', () => {
 
   test('sends once per quiet window to every sink, then the count', async () => {
     const { url, posts } = await aChat();
-    const file = join(await mkdtemp(join(tmpdir(), 'alerts-')), 'alerts.ndjson');
+    const file = join(testFolder(), 'alerts.ndjson');
     const { alerts, logged, wait } = await alertsWith({ webhookUrl: url, file });
     const alert = { key: 'drift', title: 'Sad.', detail: 'Look at https://s.example/x?sig=secret' } as const;
     for (let i = 0; i < 5; i += 1) alerts.raise(alert);
@@ -261,7 +261,7 @@ describe('alerts', () => {
   });
 
   test('counts open alerts by name and severity, also after a restart', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'alerts-'));
+    const dataDir = testFolder();
     const first = createMetrics('worker');
     const { alerts } = await alertsWith({ dataDir, metrics: first });
     alerts.raise({ key: 'attention/1', title: 'One.' });

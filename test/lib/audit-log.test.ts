@@ -1,24 +1,13 @@
-/** Several processes write the audit log as one chain, and any later change of it is found. */
-
 import { execFile } from 'node:child_process';
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AuditNote, audited, openAuditLog } from '../../lib/audit-log.ts';
 import { attack } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'billsync-audit-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 
 let folders = 0;
 function aFolder(): string {

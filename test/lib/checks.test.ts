@@ -1,5 +1,3 @@
-/** The periodic checks of a process: each at its own interval, none twice at once, and a failing one ends no other. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';

@@ -1,7 +1,3 @@
-/** This machine's clock compared with those of the billing service and of S3, by real answers over HTTPS and HTTP. */
-
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
@@ -12,6 +8,7 @@ import { createHealth, reportedCheck } from '../../lib/health/health.ts';
 import { startS3Proxy } from '../archive/s3-proxy.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { freePort } from '../support/processes/free-port.ts';
@@ -37,7 +34,7 @@ function moveClock(ms: number): void {
 }
 
 test('raises an alert for a clock difference, and refuses a start beyond five minutes', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-clocks-'));
+  const folder = testFolder();
   const settings = serviceSettings(service, { dataDir: folder });
   const billing = createBillingService({
     settings,
@@ -85,7 +82,7 @@ test('raises an alert for a clock difference, and refuses a start beyond five mi
 });
 
 test('allows a start without an answer of the service', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-clocks-'));
+  const folder = testFolder();
   const settings = serviceSettings(service, {
     dataDir: folder,
     baseUrl: `https://127.0.0.1:${await freePort()}`,

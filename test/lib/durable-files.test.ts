@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -13,12 +12,12 @@ import {
   writeSynced,
 } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
-import { temporaryNameOf } from '../support/folders.ts';
+import { temporaryNameOf, testFolder } from '../support/folders.ts';
 
 let root: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'durable-'));
+  root = testFolder();
 });
 
 describe('durable files', () => {

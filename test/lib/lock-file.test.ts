@@ -1,16 +1,12 @@
-import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-lock-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const now = new Date();
 const longAgo = new Date(Date.now() - 60_000);

@@ -1,5 +1,3 @@
-/** The error for a taken port names the process that has it. */
-
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { describeError } from '../../cli/errors.ts';

@@ -1,26 +1,13 @@
-/** No other user writes to the data folder, and files that another user may have planted there are refused. */
-
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  lchownSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FolderError } from '../../lib/files/durable-files.ts';
 import { keepPrivate } from '../../lib/files/private-folder.ts';
 import { attack } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'billsync-private-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = testFolder();
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 let made = 0;

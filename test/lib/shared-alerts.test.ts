@@ -1,18 +1,15 @@
-/** Three machines over one store, each with its own data folder. */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acknowledgeAlerts, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { type Alerts, createAlerts } from '../../lib/alerts/alerts.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { folderStore, registerUserStore } from '../../lib/user-store.ts';
+import { testFolder } from '../support/folders.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'billsync-alerts-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 
 function threeMachines() {
   const shared = { ...folderStore(mkdtempSync(join(root, 'shared-'))), isShared: true };

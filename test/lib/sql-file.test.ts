@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { statementIn, statementsIn } from '../../lib/sql-file.ts';
+import { testFolder } from '../support/folders.ts';
 
 function sqlFile(text: string): URL {
-  const folder = mkdtempSync(join(tmpdir(), 'billsync-sql-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = testFolder();
   writeFileSync(join(folder, 'some.sql'), text);
   return pathToFileURL(join(folder, 'some.sql'));
 }

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createUserFile, folderStore } from '../../lib/user-store.ts';
+import { testFolder } from '../support/folders.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'billsync-user-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = testFolder();
 const aFolder = (): string => mkdtempSync(join(root, 'user-'));
 
 /** Adds one to a number and appends a line, in a process of its own. */

@@ -1,5 +1,3 @@
-/** Work that is done again and again is reported when it fails or hangs, and when that is over. */
-
 import { describe, expect, test } from 'vitest';
 import { createHealth, watchTask } from '../../lib/health/health.ts';
 import { reportPublisherFailures } from '../../worker/checks.ts';

@@ -1,5 +1,3 @@
-/** Compares the grouping reports with the same question answered in plain TypeScript with whole numbers. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ReportRow } from '../../reports/cells.ts';
 import { decimalText, reportsFixture, roundedQuotient, tenThousandths } from '../support/reports-fixture.ts';

@@ -1,5 +1,3 @@
-/** A comparison has the amounts of two reports, exact differences, and every row once. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { findReport } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare.ts';

@@ -1,5 +1,3 @@
-/** The CSV files that a person keeps beside the reports: what they change, and what is refused of them. */
-
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

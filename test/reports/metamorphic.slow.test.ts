@@ -1,5 +1,3 @@
-/** Relations that hold whatever the rows are: parts add up to the whole, order and voids leave no trace. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';

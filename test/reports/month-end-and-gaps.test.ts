@@ -1,10 +1,10 @@
 /** Month end and gaps: cases that the independent computations do not cover. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
+import { testFolder } from '../support/folders.ts';
 import {
   anInvoice,
   aShipment,
@@ -163,11 +163,7 @@ describe('gaps', () => {
   });
 });
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-month-end-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 async function file(name: string, ...lines: string[]): Promise<string> {
   const path = join(folder, `${name}.csv`);

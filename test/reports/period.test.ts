@@ -1,5 +1,3 @@
-/** Periods as commands, pages, settings of schedules and assistants take them: both days included. */
-
 import { describe, expect, test } from 'vitest';
 import { ReportError } from '../../reports/errors.ts';
 import { comparedPeriod, parsePeriod, periodBounds, shiftDay } from '../../reports/period.ts';

@@ -1,7 +1,4 @@
-/** Every form holds the same rows: what is exact stays exact, what looks like a formula stays text. */
-
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
@@ -12,6 +9,7 @@ import { fromTenThousandths } from '../../lib/wire/decimal.ts';
 import { visible } from '../../lib/wire/text.ts';
 import { fileNameOf, sheetNameOf } from '../../reports/render/labels.ts';
 import { type REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
+import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
@@ -64,7 +62,7 @@ describe('the head of a form that has only rows', () => {
   });
 
   test('is in the metadata of a Parquet file as well', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
+    const folder = testFolder();
     const path = join(folder, 'r.parquet');
     await writeFile(path, (await renderReport(tenants, 'parquet')).body);
     const instance = await DuckDBInstance.create(':memory:');
@@ -78,7 +76,6 @@ describe('the head of a form that has only rows', () => {
     });
     connection.closeSync();
     instance.closeSync();
-    await rm(folder, { recursive: true });
   });
 });
 
@@ -164,7 +161,7 @@ describe('parquet', () => {
     '%s reads back typed and equal',
     async (name) => {
       const result = await fixture.run(name);
-      const folder = await mkdtemp(join(tmpdir(), 'billsync-parquet-'));
+      const folder = testFolder();
       const path = join(folder, 'r.parquet');
       await writeFile(path, (await renderReport(result, 'parquet')).body);
       const instance = await DuckDBInstance.create(':memory:');
@@ -183,7 +180,6 @@ describe('parquet', () => {
       if (types.billing_cost) expect(types.billing_cost).toBe('DECIMAL(38,4)');
       connection.closeSync();
       instance.closeSync();
-      await rm(folder, { recursive: true });
     },
   );
 

@@ -1,7 +1,4 @@
-/** Reports are found, limited and refused, and run without parameters. */
-
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -9,6 +6,7 @@ import { listReports, parseReport } from '../../reports/catalogue.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
+import { testFolder } from '../support/folders.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
@@ -74,11 +72,10 @@ describe('runReport', () => {
   });
 
   test('reports that nothing is published', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'billsync-none-'));
+    const folder = testFolder();
     await expect(
       runReport({ databasePath: join(folder, 'reports.duckdb'), name: 'tenants' }),
     ).rejects.toMatchObject({ code: 'not-published' });
-    await rm(folder, { recursive: true });
   });
 
   test.each([

@@ -1,5 +1,3 @@
-/** In every report: tenants of one name and partners with the same numbers each have rows of their own. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';

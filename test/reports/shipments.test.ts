@@ -1,5 +1,3 @@
-/** The list of shipments against the same rows in plain TypeScript: conditions, order, pages, totals, exports. */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { renderReport } from '../../reports/render/render-report.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';

@@ -1,5 +1,3 @@
-/** Rows in the requested order, and exact sums of columns. */
-
 import { describe, expect, test } from 'vitest';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';

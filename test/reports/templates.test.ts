@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { templatesIn } from '../../reports/render/templates.ts';
+import { testFolder } from '../support/folders.ts';
 
 test('renders the templates of the running version after another version was installed', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'billsync-templates-'));
+  const folder = testFolder();
   writeFileSync(join(folder, 'page.eta'), `<p><%= it.name %><%~ include('./part', it) %></p>`);
   writeFileSync(join(folder, 'part.eta'), '<b><%= it.name %></b>');
   const eta = templatesIn(pathToFileURL(folder));

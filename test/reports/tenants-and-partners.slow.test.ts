@@ -1,5 +1,3 @@
-/** Tenants and partners are distinguished by their ids: names are labels, and filters find both. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';

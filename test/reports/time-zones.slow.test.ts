@@ -1,5 +1,3 @@
-/** The zone of a process changes nothing that billsync writes: all commands that show instants, under three zones. */
-
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

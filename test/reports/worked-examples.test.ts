@@ -1,10 +1,8 @@
-/** Computes the worked example of every report, so that its description and what it does are one. */
-
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type ExampleTable, listReports, type WorkedExample } from '../../reports/catalogue.ts';
+import { testFolder } from '../support/folders.ts';
 import {
   anInvoice,
   aShipment,
@@ -54,9 +52,8 @@ const reports = listReports();
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-examples-'));
+  folder = testFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each(reports.map((report) => report.name))('computes the worked example of %s', async (name) => {
   const example = reports.find((report) => report.name === name)?.example;

@@ -1,10 +1,9 @@
 /** The commands of `sandbox`, against one that serves in another process. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sandboxCommand } from '../../sandbox/commands/command.ts';
+import { testFolder } from '../support/folders.ts';
 
 const ENTRY = `
   const { sandboxCommand } = await import(${JSON.stringify(new URL('../../sandbox/commands/command.ts', import.meta.url).href)});
@@ -61,7 +60,7 @@ async function runJson(...args: string[]) {
 }
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'sandbox-command-'));
+  dataDir = testFolder();
   server = launch(['serve', '--data', dataDir, '--port', '0', '--seed', '7', '--json']);
   ready = JSON.parse(
     await new Promise<string>((resolve) =>
@@ -74,7 +73,6 @@ afterAll(async () => {
   const closed = new Promise<number | null>((resolve) => server.once('close', resolve));
   server.kill('SIGTERM');
   expect(await closed).toBe(0);
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 test('serve --json prints one line with all addresses and credentials', () => {

@@ -1,5 +1,3 @@
-/** `seed --months`: a year of business in which every report finds what it looks for. */
-
 import { describe, expect, test } from 'vitest';
 import { type PlannedInvoice, planMonths } from '../../sandbox/billing/months.ts';
 import { seededTenants } from '../../sandbox/billing/new-invoice.ts';

@@ -1,25 +1,24 @@
 /** State survives a restart and a kill, can be reset, and follows from its seed. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/service.ts';
 import { DataDirLockedError } from '../../sandbox/state/data-folder.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { envelope, SpecClient, startReceiver } from './support.ts';
 
 let dataDir: string;
 const running = new Set<Sandbox>();
 
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'sandbox-test-'));
+  dataDir = testFolder();
 });
 
 afterEach(async () => {
   for (const sandbox of running) await sandbox.close();
   running.clear();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {

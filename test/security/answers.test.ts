@@ -4,10 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,10 +17,11 @@ import { createBillingService } from '../../billing/client.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { type ForeignInvoice, type ForeignService, startForeignService } from '../support/foreign-service.ts';
 
 const MIB = 1024 * 1024;
-const dataDir = mkdtempSync(join(tmpdir(), 'billsync-answers-'));
+const dataDir = testFolder();
 let service: ForeignService;
 let archive: Archive;
 let billing: BillingService;
@@ -48,7 +48,6 @@ afterAll(async () => {
   await service.close();
   trap.closeAllConnections();
   trap.close();
-  rmSync(dataDir, { recursive: true });
 });
 
 function client(): BillingService {

@@ -1,16 +1,14 @@
-/** The addresses, redirects and proxies that the client accepts, and the hosts that get its certificate. */
-
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attack, attackEach } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { makeCertificates, stop } from '../support/foreign-billing.ts';
 
 const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
@@ -28,7 +26,7 @@ const tunnels: string[] = [];
 const clients: Http[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'client-security-'));
+  folder = testFolder();
   const { caPem, certPem, keyPem } = await makeCertificates();
   [caFile, certFile, keyFile] = ['ca.pem', 'cert.pem', 'key.pem'].map((name) => join(folder, name)) as [
     string,
@@ -67,7 +65,6 @@ afterAll(async () => {
   await stop(service);
   proxy.closeAllConnections();
   await new Promise((resolve) => proxy.close(resolve));
-  await rm(folder, { recursive: true, force: true });
 });
 
 function client(changes: Partial<ReturnType<typeof serviceSettings>['service']> = {}): Http {

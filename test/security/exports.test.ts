@@ -1,7 +1,4 @@
-/** Cells of exported files are no formulas when a person opens them in a spreadsheet. */
-
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
@@ -11,6 +8,7 @@ import { drawCharts } from '../../reports/render/charts.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { attack } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 
@@ -23,14 +21,13 @@ const written = (text: string): string => {
   const seen = visible(text);
   return /^'*[ \u3000]*[=+\-@|%＝＋－＠]/u.test(seen) ? `'${seen}` : seen;
 };
-const folder = mkdtempSync(join(tmpdir(), 'billsync-export-'));
+const folder = testFolder();
 
 const shipments = FORMULAS.map((text, at) =>
   aShipment({ tracking: text, carrier: text, origin: text, service: text, cost: at === 0 ? '-1.5' : '2' }),
 );
 const fixture = await reportsFixture([anInvoice(shipments, { number: '=2+2' })]);
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
   await fixture.remove();
 });
 

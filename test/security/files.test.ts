@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { readBounded } from '../../warehouse/csv/read-in-thread.ts';
@@ -11,12 +10,12 @@ import { rejection } from '../../warehouse/import/refused-files.ts';
 import { LoadAttempts, MAX_CRASHES } from '../../warehouse/invoice-loads.ts';
 import { refusedByScan } from '../../warehouse/load/file-load.ts';
 import { attack } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { aCsv, archiveCsv, aWarehouse, INVOICE, loadArchived, manyRecords } from '../warehouse/support.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-hostile-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const NEVER = new Promise<never>(() => {});
 const HEADER = `${CSV_HEADERS.join(',')}\r\n`;
@@ -150,31 +149,27 @@ describe('a file that ends the process while it is loaded', () => {
 });
 
 test('reads a data folder that every user may write to with a warning, and writes nothing', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'billsync-open-'));
+  const folder = testFolder();
   const dataDir = join(folder, 'data');
   const env = { BILLSYNC_DATA_DIR: dataDir };
   const csv = join(folder, 'invoice.csv');
   writeFileSync(csv, aCsv([{}]));
-  try {
-    expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
-    chmodSync(dataDir, 0o777);
-    for (const look of [
-      ['report', 'tenants'],
-      ['invoices', 'list'],
-      ['sql', 'select 1 as a'],
-    ]) {
-      const { exitCode, stderr } = await runCommand(look, { env });
-      expect({ look, exitCode }).toEqual({ look, exitCode: 0 });
-      expect(stderr).toContain('warning: every user of this machine may write to the data folder');
-    }
-    const writes = [['import', csv], ['snapshot'], ['verify'], ['rebuild'], ['dashboard']];
-    for (const write of writes) {
-      const { exitCode, stderr } = await runCommand(write, { env });
-      expect({ write, exitCode }).toEqual({ write, exitCode: 2 });
-      expect(stderr).toContain('every user of this machine may write to the data folder');
-    }
-    attack('writing to a data folder that is open to all', { tries: writes.length, held: writes.length });
-  } finally {
-    rmSync(folder, { recursive: true });
+  expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
+  chmodSync(dataDir, 0o777);
+  for (const look of [
+    ['report', 'tenants'],
+    ['invoices', 'list'],
+    ['sql', 'select 1 as a'],
+  ]) {
+    const { exitCode, stderr } = await runCommand(look, { env });
+    expect({ look, exitCode }).toEqual({ look, exitCode: 0 });
+    expect(stderr).toContain('warning: every user of this machine may write to the data folder');
   }
+  const writes = [['import', csv], ['snapshot'], ['verify'], ['rebuild'], ['dashboard']];
+  for (const write of writes) {
+    const { exitCode, stderr } = await runCommand(write, { env });
+    expect({ write, exitCode }).toEqual({ write, exitCode: 2 });
+    expect(stderr).toContain('every user of this machine may write to the data folder');
+  }
+  attack('writing to a data folder that is open to all', { tries: writes.length, held: writes.length });
 });

@@ -1,5 +1,3 @@
-/** Over a lake: the catalogue's password goes to the catalogue alone, and readers have rights that write nothing. */
-
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';

@@ -1,5 +1,3 @@
-/** Large requests of an assistant are refused, or answered within their limit, and never delay the next one. */
-
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAssistantServer } from '../../finance/assistants/assistant-server.ts';

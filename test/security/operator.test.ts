@@ -1,7 +1,4 @@
-/** Actions on the dashboard need an operator's password, come from no other site, happen once, and are recorded. */
-
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,10 +15,11 @@ import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack, attackEach } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'billsync-operator-'));
+const dataDir = testFolder();
 const uploadFolder = join(dataDir, 'uploads');
 const settings = testSettings(dataDir);
 const audit = openAuditLog(dataDir);
@@ -52,7 +50,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([locked, open, without].map((each) => each.close()));
-  rmSync(dataDir, { recursive: true });
 });
 
 let refusals = 0;

@@ -1,5 +1,3 @@
-/** The sandbox has credentials and admin actions, which only programs of this machine may use. */
-
 import { request as httpsRequest } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

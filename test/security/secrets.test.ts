@@ -1,13 +1,10 @@
-/** No secret of the settings or of the environment is printed on a terminal, in a log, or on a page. */
-
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
@@ -16,11 +13,11 @@ import { createScrub } from '../../lib/log/scrub.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach, attackResult } from '../support/attack.ts';
 import { findSecrets } from '../support/find-secrets.ts';
+import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-secrets-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const settings = {
   ...testSettings(folder, {

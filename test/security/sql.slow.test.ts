@@ -1,17 +1,15 @@
-/** `billsync sql` only reads, and nothing that lies beside the published file changes what readers see. */
-
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { isReportError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { attackEach } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv } from '../warehouse/support.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'billsync-sql-'));
+const dataDir = testFolder();
 const path = join(dataDir, 'reports.duckdb');
 const env = { BILLSYNC_DATA_DIR: dataDir };
 
@@ -20,7 +18,6 @@ beforeAll(async () => {
   writeFileSync(csv, aCsv([{}, {}]));
   expect(await runCommand(['import', csv], { env })).toMatchObject({ exitCode: 0 });
 });
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const query = (sql: string) => runSql({ databasePath: path, sql, timeLimitMs: 60_000 });
 

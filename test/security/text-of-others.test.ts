@@ -1,17 +1,14 @@
-/** Text of the service, of senders and of files in logs, alerts and chats begins no line, command or link of its own. */
-
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { attackEach, attackResult } from '../support/attack.ts';
+import { testFolder } from '../support/folders.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'billsync-text-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = testFolder();
 
 const TEXTS: readonly string[] = [
   'INV-1\n{"level":"info","msg":"all is well"}',

@@ -11,6 +11,7 @@ export default defineConfig({
     testTimeout: base.test?.testTimeout ?? 120_000,
     hookTimeout: base.test?.hookTimeout ?? 120_000,
     include: ['test/security/**/*.test.ts', 'test/security/**/*.long.ts', 'test/fuzz/*.test.ts'],
+    setupFiles: base.test?.setupFiles ?? [],
     globalSetup: ['test/support/processes/build-program.ts', 'test/support/processes/global-setup.ts'],
     reporters: ['default', new AttackReporter()],
   },

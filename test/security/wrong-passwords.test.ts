@@ -1,5 +1,3 @@
-/** Wrong credentials cost time, a line and an alert; right ones cost nothing, from whatever address. */
-
 import { expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';

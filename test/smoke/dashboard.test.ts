@@ -1,5 +1,3 @@
-/** A report in a real browser: the page is drawn, sorts by its script, requests nothing elsewhere and logs nothing. */
-
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningDashboard } from '../../dashboard/server.ts';

@@ -1,5 +1,3 @@
-/** The warehouse in a DuckLake on a real PostgreSQL server: a file is loaded, reported and proved, and a void takes it out of the sums. */
-
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LakeServer, queryLake, startLakeServer } from '../warehouse/lake/support.ts';
 import {

@@ -1,7 +1,4 @@
-/** The archive in S3, against a server of another maker: an event and a file written by one machine are read by another. */
-
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -10,6 +7,7 @@ import { openS3Archive } from '../../archive/s3/archive.ts';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { anArchivedEvent } from '../archive/an-event.ts';
 import { startS3Server } from '../archive/s3-server.ts';
+import { testFolder } from '../support/folders.ts';
 import { aCsv, sha256 } from '../warehouse/support.ts';
 
 let server: Awaited<ReturnType<typeof startS3Server>>;
@@ -29,7 +27,7 @@ afterAll(async () => {
 });
 
 test('stores an event and a file in a bucket for every machine', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'billsync-smoke-'));
+  const folder = testFolder();
   const archiveOf = (machine: string) =>
     openS3Archive(openS3Bucket('s3://smoke/prefix', { endpoint: server.url }), join(folder, machine));
   const [writer, reader] = await Promise.all([archiveOf('writer'), archiveOf('reader')]);
@@ -47,6 +45,5 @@ test('stores an event and a file in a bucket for every machine', async () => {
     expect(await readFile(await reader.localPath(sha256(bytes)))).toEqual(bytes);
   } finally {
     await Promise.all([writer.close(), reader.close()]);
-    await rm(folder, { recursive: true, force: true });
   }
 });

@@ -1,13 +1,11 @@
-/** `up --sandbox` as processes: three invoices, a void, a late event and a killed worker, compared with the rows of the service. */
-
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findProcesses } from '../../lib/processes.ts';
 import { AdminClient } from '../../sandbox/commands/verb.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { type RunningRole, startRole } from '../support/processes/billsync.ts';
 import {
   billedSums,
@@ -24,7 +22,7 @@ let up: RunningRole;
 let sandbox: AdminClient;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-smoke-'));
+  folder = testFolder();
   dataDir = join(folder, 'data');
   env = { BILLSYNC_DATA_DIR: dataDir, BILLSYNC_ADMIN_PORT: '0', BILLSYNC_WEBHOOK_PORT: '0' };
   up = await startRole(['up', '--sandbox'], { env, cwd: folder });
@@ -34,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await sandbox?.close();
   await up?.end('SIGTERM');
-  await rm(folder, { recursive: true, force: true });
 });
 
 test('loads every invoice once and reports what the service billed', async () => {

@@ -1,13 +1,18 @@
 /** Special folders and disks for tests. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { temporaryName } from '../../lib/files/files.ts';
 
 const IN_MEMORY = '/dev/shm';
+
+/** A new folder of a test file; enter-environment.ts removes it after the file. */
+export function testFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'billsync-'));
+}
 
 /** A new folder in memory where the system has one, for thousands of small files; the caller removes it. */
 export function makeMemoryFolder(prefix: string): Promise<string> {

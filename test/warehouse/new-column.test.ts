@@ -1,15 +1,14 @@
 /** A column that the service adds is one entry in lib/wire/csv-file.ts: nothing else is edited for a file of it to load. */
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { testFolder } from '../support/folders.ts';
 import { aCsv, aWarehouse, loadCsv } from './support.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const copy = mkdtempSync(join(tmpdir(), 'billsync-new-column-'));
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
+const copy = testFolder();
 
 const ENTRY = `{ header: 'Fuel Surcharge', rule: 'amount', isRequired: false, meaning: '…', unitIn: 'Currency Code', since: 2 }`;
 

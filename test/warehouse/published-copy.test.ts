@@ -1,5 +1,3 @@
-/** Queries on the published copy: versions compared, a tracking number explained, levels compared. */
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { diffVersions, explainTracking } from '../../warehouse/published-copy.ts';
 import {

@@ -1,5 +1,3 @@
-/** Which credentials a path of the endpoint requires. */
-
 import { expect, test } from 'vitest';
 import type { Settings } from '../../lib/config/settings.ts';
 import { createEndpointPaths } from '../../webhook/authentication.ts';

@@ -1,5 +1,3 @@
-/** An address that holds many connections without credentials loses its own, not those of others. */
-
 import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';

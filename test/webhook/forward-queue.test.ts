@@ -1,5 +1,3 @@
-/** Deliveries are forwarded in order per invoice, concurrently across invoices, and no invoice delays another. */
-
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createForwardQueue } from '../../webhook/forward-queue.ts';

@@ -1,5 +1,3 @@
-/** Everything that was accepted is archived, sent and trimmed in the end, whatever fails on the way. */
-
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';

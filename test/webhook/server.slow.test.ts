@@ -1,5 +1,3 @@
-/** The endpoint stores a delivery before it answers, and reveals nothing to unknown senders. */
-
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';

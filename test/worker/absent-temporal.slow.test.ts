@@ -1,5 +1,3 @@
-/** One worker while Temporal is absent, in turn: not started, stopped, with another key, gone. */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Alerts for invoices whose counting file contradicts its announcement, whichever process caused it. */
-
 import { afterEach, expect, test } from 'vitest';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';

@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Check, createHealth, reportedCheck, type StateCheck } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
 import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import { requireDiskSpace } from '../../warehouse/data-folder.ts';
 import { type MissingFiles, machineChecks, type PartsOptions, partsChecks } from '../../worker/checks.ts';
+import { testFolder } from '../support/folders.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'checks-'));
-afterAll(() => rm(folder, { recursive: true }));
+const folder = testFolder();
 
 await mkdir(join(folder, 'events', 'journal'), { recursive: true });
 await mkdir(join(folder, 'facts'));

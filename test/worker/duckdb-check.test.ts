@@ -1,5 +1,3 @@
-/** A DuckDB call that never returns: heartbeats end, readiness turns red, and the process ends. */
-
 import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

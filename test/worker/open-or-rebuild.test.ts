@@ -1,5 +1,3 @@
-/** A damaged warehouse when the worker starts: moved aside, rebuilt, and reported. */
-
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** The billing service in health: its last good answer, the expiry of its token, and its last error. */
-
 import { expect, test } from 'vitest';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';

@@ -1,5 +1,3 @@
-/** A service with unusual answers: each invoice is loaded as the service has it, without a person. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

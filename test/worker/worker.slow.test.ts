@@ -1,5 +1,3 @@
-/** A worker with real parts: from an event to rows that equal the billed ones, and the requests of commands. */
-
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

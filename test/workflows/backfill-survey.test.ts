@@ -1,5 +1,3 @@
-/** A backfill compares its invoices with the service first; only those with work to do get a workflow. */
-
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';

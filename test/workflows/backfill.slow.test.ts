@@ -1,5 +1,3 @@
-/** A backfill on a real server: a result for each id, so many at once and no more, paused, resumed and cancelled. */
-
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,5 +1,3 @@
-/** Builds events from the values that matter to a test. */
-
 import { randomUUID } from 'node:crypto';
 import {
   EVENTS,

@@ -1,5 +1,3 @@
-/** The invoice workflow on a real server: every order of events, and every failure of a file. */
-
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';

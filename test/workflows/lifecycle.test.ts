@@ -1,5 +1,3 @@
-/** The lifecycle is a lattice: every order and repetition of events ends in the same state. */
-
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENT_TYPES, type InvoiceEvent } from '../../lib/wire/names.ts';

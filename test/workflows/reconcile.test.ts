@@ -1,5 +1,3 @@
-/** A reconciliation of which one part fails: the others run, and the failure is reported. */
-
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Every recorded history replays on the current workflows: runs in progress survive a release. */
-
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,5 @@
-/** A report on a schedule: written as a whole, announced, replaced by name, removed. */
-
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
@@ -19,6 +16,7 @@ import {
   triggerReportSchedule,
 } from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
+import { testFolder } from '../support/folders.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 import {
@@ -54,7 +52,7 @@ function reportActivities(writeReport: WarehouseDependencies['writeReport']) {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-scheduled-'));
+  folder = testFolder();
   fixture = await reportsFixture([
     anInvoice([
       aShipment({ shipDate: '2026-02-28', cost: '1' }),
@@ -76,7 +74,6 @@ afterAll(async () => {
   await workers.stop();
   await temporal.close();
   await fixture.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const scheduled = (changes: Partial<ScheduledReport> = {}): ScheduledReport => ({

@@ -1,5 +1,4 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -8,6 +7,7 @@ import { listReports } from '../../../reports/catalogue.ts';
 import type { ReportRow } from '../../../reports/cells.ts';
 import { runCompared } from '../../../reports/compare.ts';
 import { openReportSession } from '../../../reports/report-session.ts';
+import { testFolder } from '../../support/folders.ts';
 import { BILLSYNC, cleanEnvironment } from '../../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { seededInvoices } from '../../support/seeded-invoices.ts';
@@ -16,13 +16,12 @@ const lone = anInvoice([aShipment({ tracking: '1Z999', cost: '12.3456', tenant: 
 let stderr = '';
 
 const fixture = await reportsFixture([...seededInvoices(5, 30), lone]);
-const folder = await mkdtemp(join(tmpdir(), 'billsync-assistant-'));
+const folder = testFolder();
 await copyFile(fixture.path, join(folder, 'reports.duckdb'));
 const client = await connect(folder);
 afterAll(async () => {
   await client.close();
   await fixture.remove();
-  await rm(folder, { recursive: true });
 });
 
 async function connect(dataDir: string): Promise<Client> {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
@@ -7,6 +6,7 @@ import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
 import { checkCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createLogger } from '../../../lib/log/log.ts';
+import { testFolder } from '../../support/folders.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
@@ -35,7 +35,7 @@ let raised: Alert[];
 let resolved: string[];
 const fixture = await reportsFixture([acme, beta, fresh, twice]);
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-costs-'));
+  folder = testFolder();
   await mkdir(join(folder, 'user'));
   raised = [];
   resolved = [];

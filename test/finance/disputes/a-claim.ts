@@ -1,5 +1,3 @@
-/** A line of which only what matters is stated. */
-
 import type { ClaimedLine } from '../../../finance/disputes/claim.ts';
 
 export function aLine(stated: Partial<ClaimedLine> = {}): ClaimedLine {

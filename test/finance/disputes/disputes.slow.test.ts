@@ -1,9 +1,6 @@
-/** Claims over published files: what is found equals the reports, what is recovered equals the credits, and what people do. */
-
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lineKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
@@ -12,6 +9,7 @@ import { type FindRequest, findLines, rowKey } from '../../../finance/disputes/f
 import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
 import type { ReportRow } from '../../../reports/cells.ts';
 import { runReport } from '../../../reports/report-session.ts';
+import { testFolder } from '../../support/folders.ts';
 import { monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import {
   anInvoice,
@@ -37,9 +35,8 @@ beforeAll(async () => {
   months = await published(MONTHS);
 });
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-disputes-'));
+  folder = testFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 afterAll(async () => {
   for (const fixture of fixtures) await fixture.remove();
 });

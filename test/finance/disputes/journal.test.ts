@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { recoveredOf } from '../../../finance/disputes/claim-status.ts';
 import { appendChange, type ClaimEntry, readClaims } from '../../../finance/disputes/journal.ts';
 import { deadlineOf, parseClaimWindows, readClaimWindows } from '../../../finance/disputes/windows.ts';
+import { testFolder } from '../../support/folders.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 import { aLine } from './a-claim.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-disputes-'));
+  folder = testFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const decided = { at: '2026-04-01T09:00:00.000Z', by: 'anna', note: '' };
 const path = () => join(folder, 'user', 'disputes', 'journal.ndjson');

@@ -1,9 +1,6 @@
-/** Claims that wait for a person are an alert, which ends when nothing waits any more. */
-
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import { appendChange } from '../../../finance/disputes/journal.ts';
@@ -11,6 +8,7 @@ import { checkClaims } from '../../../finance/disputes/watch-claims.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createLogger } from '../../../lib/log/log.ts';
+import { testFolder } from '../../support/folders.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
 import { aLine } from './a-claim.ts';
 
@@ -18,7 +16,7 @@ let folder: string;
 let raised: Alert[];
 let resolved: string[];
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-due-'));
+  folder = testFolder();
   raised = [];
   resolved = [];
   await mkdir(join(folder, 'user'));
@@ -30,7 +28,6 @@ beforeEach(async () => {
 });
 const write = (windows: string): Promise<void> =>
   writeFile(join(folder, 'user', 'claim-windows.yaml'), windows);
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 // Nothing is published here: what waits is known from the claims alone.
 const options = (day: string) => ({

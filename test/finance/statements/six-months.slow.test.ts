@@ -4,9 +4,6 @@
  * sent, an assistant reads reports.
  */
 
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lineKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
@@ -19,6 +16,7 @@ import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
 import { parsePeriod } from '../../../reports/period.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import type { Finding } from '../../../sandbox/billing/months.ts';
+import { testFolder } from '../../support/folders.ts';
 import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
 import { type FixtureInvoice, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';
 
@@ -41,7 +39,7 @@ let publications: readonly Publication[];
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-played-'));
+  folder = testFolder();
   const days = [...PERIODS.map((period) => `${period}-03T06:00:00Z`), '2026-12-03T06:00:00Z'];
   publications = await Promise.all(
     days.map(async (day) => ({

@@ -1,5 +1,3 @@
-/** `billsync statement` and the page of statements: what they write, what they refuse, and what a kill -9 leaves. */
-
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,4 @@
-/** Tenant statements over published files: exact, each line once, and what was sent is corrected by what comes next. */
-
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -15,6 +12,7 @@ import type { Statement } from '../../../finance/statements/statement.ts';
 import { headOf } from '../../../finance/statements/statement-tables.ts';
 import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
 import { runReport } from '../../../reports/report-session.ts';
+import { testFolder } from '../../support/folders.ts';
 import {
   anInvoice,
   aShipment,
@@ -28,7 +26,7 @@ const NOW = new Date('2026-11-02T08:00:00Z');
 const open: ReportsFixture[] = [];
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-statements-'));
+  folder = testFolder();
 });
 afterAll(async () => {
   for (const fixture of open) await fixture.remove();

@@ -1,15 +1,13 @@
-/** Settings: precedence, refusals, and messages that name every problem and no secret. */
-
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadSettings } from '../../../lib/config/load-settings.ts';
 import { settingsFileTemplate } from '../../../lib/config/setting-definitions.ts';
 import { durationMs } from '../../../lib/config/setting-values.ts';
 import { requireService, SettingsError } from '../../../lib/config/settings.ts';
+import { testFolder } from '../../support/folders.ts';
 
-const folder = () => mkdtempSync(join(tmpdir(), 'billsync-config-'));
+const folder = () => testFolder();
 
 function problemsOf(run: () => unknown): readonly string[] {
   try {

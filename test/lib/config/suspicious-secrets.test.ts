@@ -1,5 +1,3 @@
-/** Characters in secrets that are there by mistake are reported with the setting, without the value. */
-
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-/** A connection is closed while calls on it are retried: the calls fail, and the process continues. */
-
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,12 +1,10 @@
-/** Nothing readable enters the history, keys rotate, and a missing key is an error. */
-
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCodec, encryptionKeys, type PayloadProblem } from '../../../lib/temporal/codec.ts';
 import { isUnencrypted } from '../../../lib/wire/names.ts';
+import { testFolder } from '../../support/folders.ts';
 
 const oldKey = { id: 'old', key: new Uint8Array(32).fill(1) };
 const newKey = { id: 'new', key: new Uint8Array(32).fill(2) };
@@ -107,11 +105,7 @@ describe('codec', () => {
   });
 });
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-keys-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = testFolder();
 
 const local = { isLocal: true };
 

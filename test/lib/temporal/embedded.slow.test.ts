@@ -1,5 +1,3 @@
-/** The server beside the data folder: found after a kill, adopted or ended, never started twice. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,5 +1,3 @@
-/** The byte scan keeps odd files out of totals: every rule, wherever the chunks are cut. */
-
 import { describe, expect, test } from 'vitest';
 import { CSV_EDITIONS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../../lib/wire/csv-scanner.ts';

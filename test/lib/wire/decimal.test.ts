@@ -1,5 +1,3 @@
-/** Money is text and bigint, exact to every digit. */
-
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

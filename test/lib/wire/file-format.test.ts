@@ -1,5 +1,3 @@
-/** Files that are given in place of a CSV are named, by the scan and by the download, and none of their bytes is printed. */
-
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { notCsvReason } from '../../../billing/receive-file.ts';

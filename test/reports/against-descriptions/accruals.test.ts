@@ -1,5 +1,3 @@
-/** Computes accruals and their journal from the descriptions of `accrual` and `accrual-journal`. */
-
 import { expect, test } from 'vitest';
 import { createRandom } from '../../support/random.ts';
 import { anInvoice, aShipment, decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';

@@ -1,5 +1,3 @@
-/** Computes reports of audit from their descriptions. */
-
 import { test } from 'vitest';
 import { decimalText as D } from '../../support/reports-fixture.ts';
 import { denseInvoices } from './dense-invoices.ts';

@@ -1,12 +1,12 @@
 /** Shared by the tests that compute reports from their descriptions: in whole numbers, without SQL, with and without filters. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ReportRow } from '../../../reports/cells.ts';
 import type { ReportFilters } from '../../../reports/report-filters.ts';
 import { runReport } from '../../../reports/report-session.ts';
+import { testFolder } from '../../support/folders.ts';
 import {
   type FixtureInvoice,
   type ReportsFixture,
@@ -69,7 +69,7 @@ export function oracleOver(
   let folder: string;
   beforeAll(async () => {
     fixture = await reportsFixture(invoices, options);
-    folder = await mkdtemp(join(tmpdir(), 'billsync-oracle-'));
+    folder = testFolder();
   });
   afterAll(() => Promise.all([fixture.remove(), rm(folder, { recursive: true, force: true })]));
 

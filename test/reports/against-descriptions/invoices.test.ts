@@ -1,5 +1,3 @@
-/** Computes reports of invoices from their descriptions. */
-
 import { describe, expect, test } from 'vitest';
 import {
   decimalText as D,

@@ -1,5 +1,3 @@
-/** Hostile answers of the service and of its storage. */
-
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';

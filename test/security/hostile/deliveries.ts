@@ -1,5 +1,3 @@
-/** Hostile deliveries with valid credentials. */
-
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { hostileDelivery } from '../../fuzz/delivery.ts';

@@ -1,13 +1,10 @@
-/** A database of DuckDB: closing it, the values of statements by name, and migrations. */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CONNECTIONS, Database } from '../../../warehouse/duckdb/database.ts';
 import { migrate } from '../../../warehouse/duckdb/schema.ts';
 import { migrations } from '../../../warehouse/duckdb/sql.ts';
 import { ledgerStatement, ledgerValues } from '../../../warehouse/lake/ledger.ts';
+import { testFolder } from '../../support/folders.ts';
 
 let folder: string;
 let database: Database;
@@ -19,12 +16,11 @@ const open = (): Promise<Database> =>
     memoryLimit: null,
   });
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'billsync-database-'));
+  folder = testFolder();
   database = await open();
 });
 afterEach(() => {
   database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a closed database refuses new, waiting and lent connections, and releases the file', async () => {

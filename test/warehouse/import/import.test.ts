@@ -1,5 +1,3 @@
-/** A file that an operator exported: imported, refused with its findings, or only checked. */
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InvoiceHeader, WebhookStatus } from '../../../lib/wire/names.ts';
 import type { Imported, ImportRequest, LoadedRows } from '../../../lib/wire/warehouse-requests.ts';

@@ -1,5 +1,3 @@
-/** A weaker proof never replaces a stronger one by itself: announced hash, hash in a response, neither. */
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Imported, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256, type TestWarehouse } from '../support.ts';

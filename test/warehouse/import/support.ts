@@ -1,5 +1,3 @@
-/** Imports into the warehouse of a test. */
-
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Imported, ImportRequest } from '../../../lib/wire/warehouse-requests.ts';

@@ -1,18 +1,12 @@
-/** An operator's file is copied and read in one pass, a large one in a thread, and no copy is left. */
-
 import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { takeCopy } from '../../../warehouse/import/take-copy.ts';
 import { makeCsv } from '../../bench/support/make-csv.ts';
+import { testFolder } from '../../support/folders.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'billsync-copy-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = testFolder();
 
 const left = (): Promise<string[]> => readdir(join(folder, 'run', 'tmp'));
 

@@ -1,5 +1,3 @@
-/** The address of the catalogue for two libraries; no message contains the password. */
-
 import { describe, expect, test } from 'vitest';
 import { extensionsFor, loadExtensions } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';

@@ -1,5 +1,3 @@
-/** Locks of a frozen process end, those of a slow one stay, and a presence that was lost is taken again. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { hostname } from 'node:os';

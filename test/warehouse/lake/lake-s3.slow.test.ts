@@ -1,5 +1,3 @@
-/** A lake whose files lie in a bucket: the same warehouse, nothing on this machine but a file of views. */
-
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';

@@ -1,5 +1,3 @@
-/** The warehouse over a lake: the same answers as over a single file, whatever becomes of its writers. */
-
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -379,7 +377,6 @@ describe('the warehouse over a lake', () => {
     const production = { ...settings, dataDir, environment: 'production' as const };
     const opening = openWarehouse({ settings: production, archive: t.archive, log: silent });
     await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
-    rmSync(dataDir, { recursive: true });
   });
 
   test('reports an unreachable PostgreSQL without the password, and continues', async () => {

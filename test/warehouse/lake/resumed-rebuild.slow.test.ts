@@ -1,5 +1,3 @@
-/** A lake's rebuild that was killed goes on where it was, as a file's does, and ends as one that was not interrupted. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** The files that people make, from two machines over one PostgreSQL, each with a data folder of its own. */
-
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,3 @@
-/** Events and facts of the archive end in the same ledgers in any order of arrival. */
-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../support.ts';
 

@@ -1,7 +1,3 @@
-/** An event and an invoice's row are counted once when two connections ingest them at the same time. */
-
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../../archive/archive.ts';
@@ -9,6 +5,7 @@ import { Database } from '../../../warehouse/duckdb/database.ts';
 import { migrate } from '../../../warehouse/duckdb/schema.ts';
 import { insertEvents } from '../../../warehouse/ledger/ingest.ts';
 import { refreshInvoices } from '../../../warehouse/ledger/invoice-states.ts';
+import { testFolder } from '../../support/folders.ts';
 import { anEvent } from '../support.ts';
 
 const OTHER_INVOICE = '33333333-3333-4333-8333-333333333333';
@@ -16,14 +13,13 @@ const OTHER_INVOICE = '33333333-3333-4333-8333-333333333333';
 let folder: string;
 let database: Database;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'billsync-keys-'));
+  folder = testFolder();
   const path = join(folder, 'a.duckdb');
   database = await Database.open({ path, folders: [], temporaryFolder: folder, memoryLimit: null });
   await migrate(database, new Date('2026-03-01T00:00:00Z'));
 });
 afterAll(() => {
   database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Ingests without a lock around the invoice, while another transaction is open; the product never does. */

@@ -1,5 +1,3 @@
-/** The states and totals of many invoices by one statement, for a backfill. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 

@@ -1,5 +1,3 @@
-/** A record of the archive that cannot be ingested blocks no other: not in operation, not at a start, not in a rebuild. */
-
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -1,5 +1,3 @@
-/** A file of more records than one cut: read by all threads in chunks, and not a row otherwise than by one. */
-
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,5 +1,3 @@
-/** Every file of the corpus gets its expected verdict, from the load and from csv-parse alone. */
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CheckOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.ts';

@@ -1,5 +1,3 @@
-/** Both readers agree for every character whether it is visible. */
-
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { isNothing } from '../../../lib/wire/text.ts';

@@ -1,5 +1,3 @@
-/** Small files that wait together are read, proved and committed together; each has its own outcome. */
-
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

@@ -1,5 +1,3 @@
-/** BILLSYNC_CSV_TOLERATE: what a partner accepts besides the specified form loads exactly, and nothing else does. */
-
 import { afterEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS, CSV_TOLERANCES, type CsvTolerance } from '../../../lib/wire/csv-file.ts';
 import { rejection } from '../../../warehouse/import/refused-files.ts';

@@ -1,5 +1,3 @@
-/** The transaction of a load: it waits for no other in a circle, reads the ledgers again, and is read back after its commit. */
-
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';

@@ -1,5 +1,3 @@
-/** The views that people sum: worked out by hand over a few lines. */
-
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';

@@ -1,5 +1,3 @@
-/** The views that scripts of analysts read: names, order and types are a contract; new columns are added at the end. */
-
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { views } from '../../../warehouse/duckdb/sql.ts';

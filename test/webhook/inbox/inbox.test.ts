@@ -1,21 +1,19 @@
-/** The inbox accepts each delivery exactly once, from any process, and loses none that it accepted. */
-
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { mkdtemp, readFile, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Inbox, type InboxEntry, openInbox } from '../../../webhook/inbox/inbox.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
+import { testFolder } from '../../support/folders.ts';
 
 let root: string;
 let inbox: Inbox;
 
 beforeEach(async () => {
-  root = join(await mkdtemp(join(tmpdir(), 'inbox-')), 'inbox');
+  root = join(testFolder(), 'inbox');
   inbox = await openInbox(root);
 });
 

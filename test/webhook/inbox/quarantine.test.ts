@@ -1,18 +1,16 @@
-/** The quarantine keeps what was refused, whole but for keys in URLs, and never grows without end. */
-
-import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { QuarantinedItem, RefusedItem } from '../../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
+import { testFolder } from '../../support/folders.ts';
 
 let root: string;
 
 beforeEach(async () => {
-  root = join(await mkdtemp(join(tmpdir(), 'quarantine-')), 'quarantine');
+  root = join(testFolder(), 'quarantine');
 });
 
 const aFile = { kind: 'file', code: 'csv-rejected', sha256: 'a'.repeat(64) } as const;

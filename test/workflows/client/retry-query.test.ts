@@ -1,5 +1,3 @@
-/** A client that follows a workflow waits for its next worker; an error of the workflow is thrown at once. */
-
 import { ServiceError } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { retryQuery } from '../../../workflows/client/backfill-client.ts';
