@@ -1,5 +1,3 @@
-/** Activities of a backfill: compares many invoices with the service, and starts workflows for the few that need work. */
-
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, cancellationSignal, getClient, heartbeat } from '@temporalio/activity';
@@ -21,15 +19,15 @@ import { alertRefusedCredentials } from './service-calls.ts';
 type SurveyDependencies = Pick<BillingDependencies, 'service' | 'alerts'>;
 
 const HEARTBEAT_INTERVAL_MS = 1_000;
-/** Longer requests for a pause are mistakes or attacks. */
+/** A longer requested pause is a mistake or an attack. */
 const MAX_PAUSE_SECONDS = 300;
 
 export function createBackfillActivities(
   dependencies: SurveyDependencies,
 ): Pick<BillingActivities, 'surveyInvoices' | 'startLookUps' | 'getBackfillStatus'> {
   return {
-    // A workflow for each of a hundred thousand invoices would cost a hundred times as much as these calls. Each
-    // heartbeat contains the findings, so that a retry continues after them.
+    // A workflow for each of a hundred thousand invoices would cost a hundred times as much. Each heartbeat contains
+    // the findings, so that a retry continues after them.
     async surveyInvoices({ invoiceIds, ledgerStatuses, concurrency }) {
       const byId = new Map(ledgerStatuses.map((status) => [status.invoiceId, status]));
       const findings = previousFindings() ?? invoiceIds.map(() => null);
@@ -75,13 +73,11 @@ export function createBackfillActivities(
   };
 }
 
-/** From the last heartbeat of an earlier attempt. */
 function previousFindings(): (Finding | null)[] | null {
   const details: unknown = activityInfo().heartbeatDetails;
   return Array.isArray(details) ? [...details] : null;
 }
 
-/** Waits while the service is overloaded. @throws errors that concern the whole service */
 async function survey(
   { service, alerts }: SurveyDependencies,
   invoiceId: string,
@@ -108,7 +104,6 @@ async function survey(
   }
 }
 
-/** null: 404 */
 async function detailsOf(
   service: BillingService,
   invoiceId: string,
@@ -147,7 +142,6 @@ export function checkLedger(ledger: LedgerStatus | null): Finding | null {
   }
 }
 
-/** @param details null: the service answers 404 */
 export function checkDetails(ledger: LedgerStatus | null, details: InvoiceDetails | null): Finding {
   if (ledger === null) return details === null ? 'unknown' : 'work';
   // Only the workflow resolves the failure that it has recorded.
@@ -168,7 +162,6 @@ function matchesTotals(ledger: LedgerStatus, { header }: InvoiceDetails): boolea
   return isKnownTotal && (count === undefined || counts.includes(count));
 }
 
-/** The first failure aborts the others. */
 async function forEachConcurrently(
   items: readonly number[],
   concurrency: number,

@@ -1,5 +1,3 @@
-/** Creates every activity by its type name. */
-
 import type { BillingActivities, WarehouseActivities } from '../workflows/activities.ts';
 import { createBackfillActivities } from './backfill.ts';
 import type { BillingDependencies, WarehouseDependencies } from './dependencies.ts';

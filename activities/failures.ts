@@ -1,16 +1,12 @@
-/**
- * Translates errors for Temporal: domain code does not import it, and fields of an error do not cross the activity
- * boundary, so a workflow branches on the failure's type.
- */
+/** Fields of an error do not cross the activity boundary, so a workflow branches on the failure's type. */
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { BillsyncError } from '../lib/wire/errors.ts';
 
-/** Longer requests for a pause are mistakes or attacks. */
+/** A longer requested pause is a mistake or an attack. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
-/** Interceptor of every activity; a cancellation passes unchanged. */
 export function translateErrors(): ActivityInterceptors {
   return {
     inbound: {
@@ -42,7 +38,6 @@ function toFailure(error: unknown): Error {
   });
 }
 
-/** An error's `code`, otherwise its class, in kebab-case. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const code =

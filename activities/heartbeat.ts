@@ -1,5 +1,3 @@
-/** Heartbeats of activities. */
-
 import { overdueCall } from '../lib/health/native-calls.ts';
 
 /** Pauses while a DuckDB call hangs, so that Temporal lets another worker retry. */

@@ -1,5 +1,3 @@
-/** Records of one invoice in ledger and archive: events, details, voids, failures, decisions. */
-
 import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
 import type { InvoiceEvent } from '../lib/wire/names.ts';
 import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
@@ -12,7 +10,6 @@ export function attentionKey(invoiceId: string): AlertKey {
   return `attention/${invoiceId}`;
 }
 
-/** Resolved when the invoice counts again, or by a person. */
 export function voidedAfterLoadKey(invoiceId: string): AlertKey {
   return `voided-after-load/${invoiceId}`;
 }
@@ -82,7 +79,6 @@ export function createInvoiceActivities({
       });
     },
 
-    // The alert is resolved once the retry has succeeded.
     clearNeedsAttention: ({ invoiceId }) => warehouse.clearNeedsAttention(invoiceId),
 
     async recordFailure({ invoiceId, failure, isAlert }) {
@@ -106,7 +102,6 @@ export function createInvoiceActivities({
         alerts.resolve(`outranked/${invoiceId}`);
         if (kind === 'restore') {
           alerts.resolve(attentionKey(invoiceId));
-          // The totals that were reported are right again.
           alerts.resolve(voidedAfterLoadKey(invoiceId));
         }
       }

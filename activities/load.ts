@@ -1,5 +1,3 @@
-/** Loads files into the warehouse: archived ones, and those that a person imports. */
-
 import { describeInvoice } from '../billing/billing-service.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -24,8 +22,7 @@ export function createLoadActivities({
 }: WarehouseDependencies): Pick<WarehouseActivities, 'loadInvoice' | 'importCsv'> {
   const measure = createLoadMetrics(metrics);
   return {
-    // Not cancellable: a commit in progress ends first, and the void follows. An earlier void is visible in the load's
-    // transaction.
+    // Not cancellable: a commit in progress ends first, and the void follows.
     async loadInvoice(request) {
       // The header of a received event is the proof of a file without a hash.
       await warehouse.ingestArchive({ deferFacts: true });
@@ -64,7 +61,6 @@ export function createLoadActivities({
   }
 }
 
-/** A file with a weaker proof was loaded and does not count. */
 function updateOutrankedAlert(
   alerts: Alerts,
   invoiceId: string,
@@ -105,7 +101,6 @@ function updateTotalsAlert(alerts: Alerts, invoiceId: string, discrepancies: rea
   });
 }
 
-/** @returns runs a load, measures its time and counts its outcome */
 function createLoadMetrics(metrics: Metrics) {
   const loads = metrics.counter('loads_total');
   const seconds = metrics.histogram('load_seconds');

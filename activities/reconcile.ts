@@ -1,5 +1,3 @@
-/** Steps of the reconciliation: finds what no running work would find, and starts it again. */
-
 import { createHash } from 'node:crypto';
 import { getClient } from '@temporalio/activity';
 import { type EnvironmentName, invoiceWorkflowId } from '../lib/wire/names.ts';
@@ -12,7 +10,6 @@ import {
 } from '../workflows/client/invoice-client.ts';
 import type { Gap, WarehouseDependencies } from './dependencies.ts';
 
-/** An endpoint forwards within seconds; older deliveries failed, or their endpoint does not run. */
 const MAX_INBOX_AGE_MS = 10 * 60_000;
 /** The workflow requests a repaired file itself; the same bytes would be rejected again. */
 const NEVER_RETRIED = ['csv-rejected'];
@@ -55,7 +52,7 @@ export function createReconcileActivities({
 
     async findOverdue({ until, limit }) {
       const { recheckLoadedDays: recheckDays } = settings;
-      // A refused delivery has no partner; the invoice belongs to the partner of the settings or the token.
+      // A refused delivery has no partner.
       const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
       const options = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
       const { unfinished, ...others } = await warehouse.due({ until, limit, recheckDays, ...options });
@@ -116,12 +113,11 @@ async function openInvoices(environment: EnvironmentName): Promise<ReadonlySet<s
 
 const MAX_ALERTED = 5;
 const MAX_LISTED = 200;
-/** Characters. Two of a hundred thousand findings share a digest once in 50,000 times. */
+/** Two of a hundred thousand findings share a digest once in 50,000 times. */
 const DIGEST_LENGTH = 8;
 /** 160 KB, of Temporal's 2 MB. Beyond, the first in order of digest count. */
 const MAX_REPORTED = 20_000;
 
-/** @param reported digests of the gaps that the previous run has reported */
 function compareGaps(
   gaps: readonly Gap[],
   reported: string,

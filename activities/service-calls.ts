@@ -1,5 +1,3 @@
-/** One call of the billing service or its storage each: token, details, URL, and the file into the archive. */
-
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -9,7 +7,7 @@ import { isWarehouseError } from '../warehouse/errors.ts';
 import type { BillingActivities, DownloadCsvRequest, LoadInvoiceResult } from '../workflows/activities.ts';
 import type { BillingDependencies } from './dependencies.ts';
 
-/** A service in trouble answers 400 and 403 too, so a refusal counts only when it is repeated. */
+/** A service in trouble answers 400 and 403 too. */
 const MIN_REFUSALS = 3;
 /** About seven thousand shipments. A larger file would delay other downloads while it is loaded. */
 const MAX_LOADED_AT_ONCE_BYTES = 1024 * 1024;
@@ -24,7 +22,7 @@ export function createServiceActivities({
   'fetchToken' | 'lookUpInvoice' | 'regenerateUrl' | 'downloadCsv' | 'exportCsv'
 > {
   return {
-    // Ping is not called (spec 4.2: optional). A cached token, or an API key, proves nothing.
+    // Ping is optional (spec 4.2). A cached token, or an API key, proves nothing.
     fetchToken: () =>
       alertRefusedCredentials(alerts, () => service.fetchToken({ signal: cancellationSignal() }), {
         isProof: false,
@@ -92,7 +90,7 @@ export function createServiceActivities({
     },
   };
 
-  /** @returns null for a large file, and after a failure: the workflow then loads it with the retries of a load */
+  /** null: the workflow loads it, with the retries of a load. */
   async function loadAtOnce(
     { invoiceId, location, source, eventId }: DownloadCsvRequest,
     { sha256, sizeBytes }: ArchivedFile,
@@ -112,7 +110,6 @@ export function createServiceActivities({
   }
 }
 
-/** @param options.isProof whether a successful call proves the credentials, and resolves the alert */
 export async function alertRefusedCredentials<T>(
   alerts: Alerts,
   call: () => Promise<T>,
@@ -144,7 +141,6 @@ function alertUnreadableDetails(alerts: Alerts, { code, message }: BillingError)
   });
 }
 
-/** The disk need not be full: smaller files may still fit, and resolve the alert. */
 export async function alertFullDisk<T>(alerts: Alerts, work: () => Promise<T>): Promise<T> {
   try {
     const done = await work();

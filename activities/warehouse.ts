@@ -1,12 +1,10 @@
-/** Work on the whole warehouse: publication, verification, scheduled reports. */
-
 import { heartbeat } from '@temporalio/activity';
 import { publicationGauges } from '../warehouse/publisher.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { heartbeatEvery } from './heartbeat.ts';
 
-/** Rows do not belong into a history; all of them are logged, and listed by `billsync verify` without a worker. */
+/** All of them are logged, and listed by `billsync verify` without a worker. */
 const MAX_DRIFT = 200;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 
@@ -77,7 +75,7 @@ export function createWarehouseWideActivities({
     },
   };
 
-  /** Here, because the schedule runs it regularly; a failure must not prevent the verification. */
+  /** A failure must not prevent the verification. */
   async function tidyLake(): Promise<void> {
     try {
       const tidied = await warehouse.tidy?.();

@@ -1,5 +1,3 @@
-/** Errors of the archive. */
-
 import { EXIT, errorClass } from '../lib/wire/errors.ts';
 
 export class ArchiveError extends errorClass({
@@ -16,7 +14,6 @@ export class ArchiveError extends errorClass({
     reaction: 'retry',
     hint: '`billsync import FILE` puts the file there again',
   },
-  /** No such bucket, no credentials, no region. */
   's3-settings': { message: '%s', exitCode: EXIT.usage, reaction: 'retry' },
   's3-refused': { message: '%s', exitCode: EXIT.refused, reaction: 'retry' },
   's3-unreachable': { message: '%s', exitCode: EXIT.unreachable, reaction: 'retry' },

@@ -1,5 +1,3 @@
-/** The archive on this machine's disk: `events/`, `files/` and `facts/` in one folder, which several processes may share. */
-
 import { join } from 'node:path';
 import { exists, makeFolder } from '../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
@@ -10,12 +8,10 @@ import { openFactFolder } from './folder-facts.ts';
 import { openFileFolder, shardsIn } from './folder-files.ts';
 import { hashFile } from './records.ts';
 
-/** false when the volume of an existing archive is not mounted. */
 export function isArchiveThere(root: string): boolean {
   return exists(join(root, 'events', 'journal')) && exists(join(root, 'facts'));
 }
 
-/** Creates the folder if needed, and removes temporary files of dead processes. */
 export async function openFolderArchive(root: string): Promise<Archive> {
   await makeFolder(root);
   const events = await openEventFolder(join(root, 'events'));

@@ -1,7 +1,6 @@
 /**
- * Events in a folder: `events/ab/<eventId>.json` is an event; `events/journal` has a line `INSTANT NAME` per event, in order of
- * arrival. The journal is only an index and is created again when it is missing. A line is one write with O_APPEND, so
- * several processes may append, and a byte offset remains valid as a cursor.
+ * `events/ab/<eventId>.json` is an event; `events/journal` indexes them in order of arrival and is created again when missing.
+ * A line is one write with O_APPEND: several processes may append, and a byte offset stays valid as a cursor.
  */
 
 import { statSync } from 'node:fs';
@@ -22,24 +21,19 @@ import { wellFormedJson } from '../lib/wire/json.ts';
 import { type Archive, type ArchivedEvent, CursorError, type OnUnreadable } from './archive.ts';
 import { arrivalKey, BY_PRECEDENCE, eventName, eventPath, findEvent, trimmedEvent } from './records.ts';
 
-/** Files that are read at once. */
 const READ_AHEAD = 64;
 const EPOCH = new Date(0).toISOString();
-/** A part of the journal that is read and sorted at once: 16,000 events, so that memory does not grow with their number. */
+/** About 16,000 events are sorted at once, so memory does not grow with their number. */
 const PART_BYTES = 1 << 20;
-/** Longer than any line. */
 const TAIL_BYTES = 4096;
 
 interface JournalLine {
-  /** ISO 8601 UTC. */
   readonly receivedAt: string;
-  /** As `eventName` returns it. */
   readonly eventId: string;
 }
 
 type EventStore = Pick<Archive, 'putEvent' | 'event' | 'events' | 'eventNames' | 'trimEvent'>;
 
-/** Creates the folder if needed. */
 export async function openEventFolder(root: string, partBytes = PART_BYTES): Promise<EventStore> {
   await makeFolder(root);
   const journal = join(root, 'journal');
@@ -63,7 +57,6 @@ export async function openEventFolder(root: string, partBytes = PART_BYTES): Pro
       const cursor = parseCursor(after);
       const { size } = statSync(journal);
       const end = lineEndBefore(journal, size);
-      // The cursor is of another journal.
       if (cursor.end > size) throw new CursorError(after ?? '');
       if (cursor.last !== null) yield* readPart(root, cursor, onUnreadable);
       for (let from = cursor.end; from < end; ) {
@@ -88,7 +81,7 @@ export async function openEventFolder(root: string, partBytes = PART_BYTES): Pro
   };
 }
 
-/** An event is yielded once the next one is known, because the cursor of the last one is the end of the part. */
+/** Yields an event once the next one is known: the cursor of the last one is the end of the part. */
 async function* readPart(
   root: string,
   range: Cursor,
@@ -113,7 +106,6 @@ async function* readPart(
   if (held !== null) yield { event: held.event, cursor: formatCursor({ ...range, last: null }) };
 }
 
-/** false when another process was first. */
 async function link(root: string, path: string, event: ArchivedEvent): Promise<boolean> {
   const part = temporaryName(root);
   try {
@@ -135,7 +127,6 @@ function read(root: string, eventId: string, onUnreadable?: OnUnreadable): Promi
       return await readFile(join(root, path));
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return null;
-      // Reported as unreadable.
       if (systemCode(error) === 'EISDIR') return Buffer.alloc(0);
       throw error;
     }
@@ -163,7 +154,6 @@ async function restoreJournal(root: string, journal: string): Promise<void> {
   removeSmall(part);
 }
 
-/** Each event once, in order of arrival; torn lines are ignored. */
 function readLines(path: string, range: { from: number; end: number }): readonly JournalLine[] {
   const bytes = readRange(path, range);
   const found = new Map<string, JournalLine>();
@@ -176,16 +166,12 @@ function readLines(path: string, range: { from: number; end: number }): readonly
   return [...found.values()].sort((a, b) => (arrivalKey(a) < arrivalKey(b) ? -1 : 1));
 }
 
-/** The offset behind the last line end before `offset`. */
 function lineEndBefore(path: string, offset: number): number {
   const from = Math.max(0, offset - TAIL_BYTES);
   return from + readRange(path, { from, end: offset }).lastIndexOf(0x0a) + 1;
 }
 
-/**
- * A part of the journal in bytes. `last` is the key of the last event that was read, because within a part events are in order of
- * `receivedAt`; null: the whole part was read.
- */
+/** Byte range of the journal. `last`: key of the last event that was read; null: the whole part was read. */
 interface Cursor {
   readonly from: number;
   readonly end: number;

@@ -1,7 +1,4 @@
-/**
- * Facts in a folder: `facts/journal.ndjson` has a JSON object per line, appended and flushed. A line is one write with O_APPEND, so
- * several processes may append, and a byte offset remains valid as a cursor.
- */
+/** `facts/journal.ndjson` has a fact per line, written with O_APPEND: a byte offset stays valid as a cursor. */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,12 +11,10 @@ import { inOrderOfInstants, readFact } from './records.ts';
 
 const JOURNAL = 'journal.ndjson';
 
-/** Read at once, so that memory does not grow with the journal. */
 const CHUNK_BYTES = 1 << 20;
 
 type FactStore = Pick<Archive, 'putFact' | 'facts' | 'factsAfter'>;
 
-/** Creates the folder if needed. */
 export async function openFactFolder(root: string): Promise<FactStore> {
   await makeFolder(root);
   const path = join(root, JOURNAL);
@@ -38,7 +33,6 @@ export async function openFactFolder(root: string): Promise<FactStore> {
     onUnreadable?: OnUnreadable,
   ): AsyncGenerator<{ fact: Fact; cursor: string }> {
     const from = parseOffset(cursor);
-    // The cursor is of another journal.
     if (from > sizeOf(path)) throw new CursorError(cursor ?? '');
     let unreadable: Damaged | null = null;
     for await (const { line, start, end } of linesFrom(path, from)) {
@@ -52,10 +46,7 @@ export async function openFactFolder(root: string): Promise<FactStore> {
     if (unreadable !== null) await report(unreadable, onUnreadable);
   }
 
-  /**
-   * A complete line is followed by the end of the file, or by the next line's leading line end. A torn line is followed by the
-   * next line itself: it was never confirmed, so it is ignored.
-   */
+  /** A torn line is followed by the next line itself, without its leading line end. It was never confirmed, so it is ignored. */
   async function report({ start, why }: Damaged, onUnreadable?: OnUnreadable): Promise<void> {
     onUnreadable?.({ where: `facts/${JOURNAL}, line ${await lineNumber(path, start)}`, why });
   }
@@ -68,12 +59,10 @@ export async function openFactFolder(root: string): Promise<FactStore> {
 }
 
 interface Damaged {
-  /** Offset in bytes. */
   readonly start: number;
   readonly why: string;
 }
 
-/** Complete lines of the file's present size. */
 async function* linesFrom(
   path: string,
   from: number,
@@ -97,12 +86,10 @@ async function* linesFrom(
   }
 }
 
-/** 0 when the file is missing. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** From 1; reads the file from its beginning. */
 async function lineNumber(path: string, offset: number): Promise<number> {
   let number = 1;
   for await (const { end } of linesFrom(path, 0)) {

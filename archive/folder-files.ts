@@ -16,7 +16,6 @@ import { systemCode } from '../lib/system-errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { csvPath, describeFile, readDescription, scanPath } from './records.ts';
 
-/** Creates the folder if needed. */
 export async function openFileFolder(root: string) {
   await makeFolder(root);
   const shards = new Set<string>();
@@ -34,7 +33,6 @@ export async function openFileFolder(root: string) {
     return file;
   }
 
-  /** As `put`, but replaces an existing file; a process that has it open keeps reading the old bytes. */
   async function replace(from: string, file: ArchivedFile): Promise<void> {
     const { size } = statSync(from);
     if (size !== file.sizeBytes) {
@@ -46,7 +44,7 @@ export async function openFileFolder(root: string) {
     shards.add(shard);
     await flush(from);
     await move(from, to);
-    // Last: a file counts as archived only with its description. Its flush of the folder covers both names.
+    // Last: a file counts as archived only with its description. This flush of the folder covers both names.
     await replaceDurably(descriptionPath(file.sha256), `${JSON.stringify(file)}\n`);
   }
 
@@ -84,7 +82,6 @@ export async function openFileFolder(root: string) {
   return { put, replace, get, path, list, remove };
 }
 
-/** Other entries, such as a file manager's `.DS_Store`, are ignored. */
 export async function shardsIn(root: string): Promise<readonly string[]> {
   const entries = await readdir(root, { withFileTypes: true });
   return entries
@@ -112,7 +109,6 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** Renames, or copies from another disk. */
 async function move(from: string, to: string): Promise<void> {
   try {
     renameSync(from, to);

@@ -1,5 +1,3 @@
-/** Opens the archive that the settings name: a folder or a bucket. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
@@ -12,10 +10,7 @@ import type { S3Bucket } from './s3/bucket.ts';
 
 type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
-/**
- * @param env contains AWS's own variables (BILLSYNC_ARCHIVE=s3://bucket/prefix)
- * @throws ArchiveError `archive-away`: there is a warehouse, but not the archive that it was built from
- */
+/** @throws ArchiveError `archive-away`: there is a warehouse, but not the archive that it was built from */
 export async function openArchive(
   settings: Places,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -38,7 +33,7 @@ export async function openArchiveBucket(
   return openS3Bucket(url, { endpoint: ownEndpoint(env) });
 }
 
-/** A new archive below an unmounted volume would be hidden, with all events in it, once the volume is mounted. */
+/** A new archive below an unmounted volume would be hidden once the volume is mounted. */
 async function requireMounted(root: string, { warehouse, dataDir }: Places): Promise<void> {
   const warehousePath = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'reports.duckdb');
   if (!existsSync(warehousePath)) return;

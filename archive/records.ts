@@ -1,5 +1,3 @@
-/** Records of every kind of archive: events, facts and descriptions of files, as names and JSON. */
-
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -10,26 +8,22 @@ import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
 import type { FileSource, InvoiceEvent, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
 
-/** Only `accepted` deliveries reach Temporal. */
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
 
 export interface ArchivedEvent {
   readonly eventId: string;
-  /** ISO 8601 UTC, our clock. */
   readonly receivedAt: string;
   readonly verdict: DeliveryVerdict;
-  /** Code of a quarantined delivery, e.g. `unknown-event-type`; null otherwise. */
+  /** Code of a quarantined delivery; null otherwise. */
   readonly reason: string | null;
-  /** The presigned URL without query; null when the delivery could not be parsed that far. */
+  /** Without the URL's query; null when the delivery could not be parsed that far. */
   readonly event: InvoiceEvent | null;
-  /** JSON text as received (exact digits, unknown fields), the presigned URL without query; empty when `trimmed`. */
+  /** JSON text as received, the presigned URL without query; empty when `trimmed`. */
   readonly envelope: string;
-  /** Describes the envelope that a purge removed. */
   readonly trimmed?: { readonly at: string; readonly sha256: string; readonly sizeBytes: number };
 }
 
 export interface UnreadableRecord {
-  /** Inside the archive: file, file and line, or key. */
   readonly where: string;
   /** Names fields, never values. */
   readonly why: string;
@@ -38,10 +32,9 @@ export interface UnreadableRecord {
 /** Called for each damaged record that is skipped; not for a line torn by a crash, which was never confirmed. */
 export type OnUnreadable = (record: UnreadableRecord) => void;
 
-/** Precedence of verdicts among records with one id: the first is the event that counts. */
 export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
 
-/** Ids are compared without case, as file systems may. @throws RangeError an id that cannot name a file */
+/** Lower case, as file systems may ignore case. @throws RangeError an id that cannot name a file */
 export function eventName(eventId: string): string {
   const name = eventId.toLowerCase();
   if (!isEventName(name)) throw new RangeError('An event id that cannot name a file.');
@@ -52,18 +45,12 @@ export function isEventName(name: string): boolean {
   return /^[0-9a-z][0-9a-z._-]{0,127}$/.test(name);
 }
 
-/** `ab/<eventId>.json`, or `ab/<eventId>.test.json` for another verdict than `accepted`. */
 export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
   const name = eventName(eventId);
   return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
 }
 
-/**
- * The event with this id; null when there is none, or its record is damaged.
- *
- * @param folder of the event paths, for `onUnreadable`
- * @param read returns the bytes at an event path, or null
- */
+/** null: none, or a damaged record. @param folder of the event paths, for `onUnreadable` */
 export async function findEvent(
   eventId: string,
   folder: string,
@@ -83,7 +70,6 @@ export async function findEvent(
   return null;
 }
 
-/** The event without its body; null when there is no body to remove. @param at ISO 8601 UTC */
 export function trimmedEvent(event: ArchivedEvent, at: string): ArchivedEvent | null {
   if (event.trimmed !== undefined || event.envelope === '') return null;
   const body = Buffer.from(event.envelope);
@@ -91,12 +77,10 @@ export function trimmedEvent(event: ArchivedEvent, at: string): ArchivedEvent | 
   return { ...event, envelope: '', trimmed: { at, sha256, sizeBytes: body.length } };
 }
 
-/** Compares the instants of receipt, then the ids. */
 export function arrivalKey({ receivedAt, eventId }: Pick<ArchivedEvent, 'receivedAt' | 'eventId'>): string {
   return `${receivedAt}~${eventId}`;
 }
 
-/** Facts of one instant stay in order of writing. */
 export async function* inOrderOfInstants(
   written: AsyncIterable<{ readonly fact: Fact }>,
 ): AsyncGenerator<Fact> {
@@ -104,7 +88,6 @@ export async function* inOrderOfInstants(
   yield* facts.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }
 
-/** Creates the description of a file from its bytes. */
 export async function describeFile(path: string): Promise<ArchivedFile> {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
   let sizeBytes = 0;
@@ -118,30 +101,23 @@ export async function describeFile(path: string): Promise<ArchivedFile> {
 
 const BLOCK_BYTES = 1 << 20;
 
-/** @returns the SHA-256 in lower-case hex */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
-  // A stream costs more than reading a small file at once.
   if ((await stat(path)).size <= BLOCK_BYTES) return hash.update(await readFile(path)).digest('hex');
   await pipeline(createReadStream(path, { highWaterMark: BLOCK_BYTES }), hash);
   return hash.digest('hex');
 }
 
-/** @throws RangeError the text is not a hash */
 export function csvPath(sha256: string): string {
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new RangeError('A SHA-256 is 64 lower-case hex digits.');
   return `${sha256.slice(0, 2)}/${sha256}.csv`;
 }
 
-/** The path of a file's description. */
 export function scanPath(sha256: string): string {
   return csvPath(sha256).replace(/\.csv$/, '.json');
 }
 
-/**
- * A record is checked down to the types that readers rely on, because disks and people damage files. Unknown fields, and missing
- * ones beside the id, are no damage. `why` names fields, never values.
- */
+/** Unknown fields, and missing ones beside the id, are no damage. `why` names fields, never values. */
 type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
@@ -164,9 +140,7 @@ const Instant = z.iso.datetime();
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
 const Guid = z.guid();
 const Whole = z.int().nonnegative();
-/** The range of the warehouse's column. */
 const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
-/** Fields of the service under our names. */
 const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
 const Event = z.looseObject({
@@ -208,18 +182,17 @@ const FACTS = {
     sha256: Sha256,
     source: Source,
     announcedSha256: Text,
-    /** The announcement, where it was the hash of the file as HTTP encoded it. */
+    /** The announcement, if it was the hash of the encoded bytes. */
     encodedSha256: Text.optional(),
-    /** The service had named the hash of another file: this one counts only if a person chooses it. */
+    /** The service had named another hash; the file counts only if a person chooses it. */
     isDenied: z.boolean().optional(),
     /** A spreadsheet seems to have changed its cells, and the person accepted that. */
     isDamaged: z.boolean().optional(),
     version: Number32,
     loadId: Number32,
-    /** For `verify`, from outside the warehouse; exact decimal text. */
+    /** For `verify`; exact decimal text. */
     shipments: Whole.optional(),
     billingCost: z.string().optional(),
-    /** The event and the workflow run that requested it, for `explain`. */
     eventId: Text.optional(),
     workflowRunId: Text.optional(),
   }),
@@ -227,19 +200,15 @@ const FACTS = {
     at: Instant,
     invoiceId: z.string(),
     status: Text as z.ZodType<WebhookStatus | null>,
-    /** A status that is not a known one, as received. */
     unknownStatus: Text.optional(),
     header: Cells as z.ZodType<Partial<InvoiceHeader>>,
   }),
-  /** `code` is stable, e.g. `hash-mismatch`; `reason` is for people. */
   attention: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
   resolved: z.object({ at: Instant, invoiceId: z.string() }),
-  /** A problem of an invoice on which work continues. */
   failure: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
   recovered: z.object({ at: Instant, invoiceId: z.string() }),
-  /** A person undid a void. `by` is the user name of the operating system here and below. */
+  /** `by` is the user name of the operating system. */
   restored: z.object({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
-  /** A person made an older file the one that counts. */
   'version-chosen': z.object({
     at: Instant,
     invoiceId: z.string(),
@@ -250,10 +219,9 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
-  /** The service's answer to a request for the hash of the invoice's file (spec 4.3). */
   'hash-answered': z.object({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
   discard: z.object({ at: Instant, quarantineId: z.string(), note: z.string() }),
-  /** A file is about to be removed for its age (ADR 20). It may be archived again. */
+  /** Written before a file is removed for its age (ADR 20). The file may be archived again. */
   purged: z.object({
     at: Instant,
     invoiceId: z.string(),
@@ -262,7 +230,7 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
-  /** `subject` is a tenant id (the service's or the partner's) or an invoice id; empty for `all`. */
+  /** `subject`: a tenant id (the service's or the partner's) or an invoice id; empty for `all`. */
   hold: z.object({
     at: Instant,
     holdId: z.string(),
@@ -275,10 +243,7 @@ const FACTS = {
 };
 type FactKind = keyof typeof FACTS;
 
-/**
- * A record of something that no event reports. `at` is ISO 8601 UTC. With the events, facts are enough for `rebuild` to answer for
- * every instant (`--as-known-on`).
- */
+/** A record of something that no event reports. `at` is ISO 8601 UTC. */
 export type Fact = {
   [Kind in FactKind]: { readonly kind: Kind } & Readonly<z.infer<(typeof FACTS)[Kind]>>;
 }[FactKind];
@@ -312,7 +277,6 @@ function schemaOfFact(json: unknown): z.ZodType {
   return known.success ? FACTS[known.data.kind] : KnownKind;
 }
 
-/** Returns the parsed value itself, with unknown fields: the schema only checks it. */
 function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
   const value = parsed(bytes);
   if (typeof value === 'string') return { ok: false, why: value };
@@ -321,7 +285,6 @@ function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | str
   return { ok: true, value: value.json as T };
 }
 
-/** A string is the reason why there is no JSON. */
 function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string {
   let text: string;
   try {

@@ -1,5 +1,3 @@
-/** Purged files and holds, from the archive's facts. */
-
 import type { Archive, Fact } from './archive.ts';
 
 export type Hold = Fact & { readonly kind: 'hold' };
@@ -13,11 +11,9 @@ export interface Owner {
 export interface Retention {
   /** SHA-256; a file may have been archived again since. */
   readonly purgedFiles: ReadonlySet<string>;
-  /** In force, oldest first. */
   readonly holds: readonly Hold[];
 }
 
-/** Reads every fact. */
 export async function readRetention(archive: Pick<Archive, 'facts'>): Promise<Retention> {
   const purgedFiles = new Set<string>();
   const holds = new Map<string, Hold>();
@@ -29,7 +25,6 @@ export async function readRetention(archive: Pick<Archive, 'facts'>): Promise<Re
   return { purgedFiles, holds: [...holds.values()] };
 }
 
-/** Reads the facts at the first call. */
 export function purgedFilesOf(archive: Pick<Archive, 'facts'>): () => Promise<ReadonlySet<string>> {
   let read: Promise<ReadonlySet<string>> | undefined;
   return () => {
@@ -38,7 +33,6 @@ export function purgedFilesOf(archive: Pick<Archive, 'facts'>): () => Promise<Re
   };
 }
 
-/** An unknown owner is held by every hold. */
 export function isHeld(holds: readonly Hold[], { invoiceId, tenantIds }: Owner): boolean {
   if (invoiceId === null) return holds.length > 0;
   const names = new Set(tenantIds.flatMap((id) => (typeof id === 'string' ? [id.toLowerCase()] : [])));

@@ -1,8 +1,5 @@
-/** Verifies an archive alone, such as a backup: every file has its hash, every record can be read, every load has its file. */
-
 import type { Archive, UnreadableRecord } from './archive.ts';
 
-/** The rules are those of `billsync verify`. */
 export interface ArchiveFault {
   readonly invoiceId: string;
   readonly rule: 'hash' | 'file-missing' | 'event-unreadable' | 'fact-unreadable';
@@ -14,7 +11,6 @@ export interface ArchiveProof {
   readonly files: number;
   readonly events: number;
   readonly facts: number;
-  /** Purged files of loads. */
   readonly purged: number;
   readonly faults: readonly ArchiveFault[];
 }

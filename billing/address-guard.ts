@@ -1,5 +1,3 @@
-/** Keeps requests out of our own network: the resolved address is checked, not the text of a URL (hazard 39). */
-
 import { lookup as systemLookup } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -7,25 +5,22 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { BillingError, hostNotAllowed } from './errors.ts';
 
-/** Metadata services of clouds, which hand out credentials; always refused, like all of link-local. */
+/** Metadata services of clouds; they hand out credentials. */
 const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254.169.254']);
 
-/** Allowed with BILLSYNC_ALLOW_PRIVATE_HOSTS. */
 const PRIVATE_RANGES = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
-/** Public IPv6; any other address is another form of an IPv4 address, or not routed. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** IPv6 with an IPv4 address in its last 32 bits: v4-compatible and NAT64 (RFC 4291, 6052). ipaddr.js handles v4-mapped. */
+/** v4-compatible and NAT64 (RFC 4291, 6052); ipaddr.js handles v4-mapped. */
 const IPV4_EMBEDDING = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR(range));
 
 export interface GuardRules {
   readonly allowPrivateHosts: boolean;
-  /** Whether a port other than 443 of a public host may be called; the argument is host and port. */
+  /** For a port other than 443 of a public host; the argument is host and port. */
   readonly mayUsePort?: (host: string) => boolean;
 }
 
-/** IPv6 forms of an IPv4 address are checked as that address. */
 export function mayDial(
   address: string,
   { allowPrivateHosts }: Pick<GuardRules, 'allowPrivateHosts'>,
@@ -34,7 +29,6 @@ export function mayDial(
   return kind === 'public' || (kind === 'private' && allowPrivateHosts);
 }
 
-/** A connector for undici that dials only allowed addresses. */
 export function guardedConnector(
   options: buildConnector.BuildOptions,
   rules: GuardRules,
@@ -55,7 +49,6 @@ export function guardedConnector(
   const [connect, connectToOddPort] = [connectorFor(false), connectorFor(true)];
   return (target, callback) => {
     const isOddPort = isOdd(target, rules);
-    // A literal address is not looked up.
     const address = literalOf(target.hostname);
     const refusal =
       address === null ? null : refusalOf(target.hostname, { addresses: [{ address }], isOddPort }, rules);
@@ -64,7 +57,7 @@ export function guardedConnector(
   };
 }
 
-/** Checks a target that a proxy will dial. A name that only the proxy can resolve is not checked. @throws BillingError */
+/** For a target that a proxy will dial; a name that only the proxy resolves is not checked. @throws BillingError */
 export async function checkTarget(url: URL, rules: GuardRules): Promise<void> {
   const literal = literalOf(url.hostname);
   const addresses =
@@ -87,7 +80,6 @@ function refusalOf(
   if (refused !== undefined) {
     return new BillingError('address-refused', [hostname, refused.address]);
   }
-  // Ports of private hosts are not restricted.
   const isPublic = addresses.some(({ address }) => kindOf(address) === 'public');
   return isOddPort && (isPublic || addresses.length === 0) ? hostNotAllowed(hostname, 'port') : null;
 }
@@ -113,7 +105,7 @@ function kindOf(text: string): 'public' | 'private' | 'refused' {
 }
 
 function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | 'refused' {
-  // The embedded address is checked instead, see embeddedIn; :: and ::1 embed none.
+  // The embedded address is checked instead; :: and ::1 embed none.
   if (embedsIpv4(address)) return 'public';
   const range = address.range();
   if (METADATA_ADDRESSES.has(address.toString())) return 'refused';
@@ -123,7 +115,7 @@ function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | '
   return range === 'unicast' && isGlobal ? 'public' : 'refused';
 }
 
-/** The IPv4 address inside an IPv6 one, also in ISATAP's form (RFC 5214), whose prefix is checked as well. */
+/** Includes ISATAP's form (RFC 5214), whose prefix is checked as well. */
 function embeddedIn(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
   if (address.kind() === 'ipv4') return [];
   const { parts } = address as ipaddr.IPv6;
@@ -139,10 +131,7 @@ function embedsIpv4(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return IPV4_EMBEDDING.some((range) => (address as ipaddr.IPv6).match(range as never));
 }
 
-/**
- * Whether a URL is https and its host is in BILLSYNC_DOWNLOAD_HOSTS. An entry is a host (`files.example.com`) or all hosts
- * below one (`.example.com`), either with `:port`; without a port it means 443.
- */
+/** An entry is a host (`files.example.com`) or all hosts below one (`.example.com`), either with `:port` (443 without). */
 export function isListedHost(url: string, entries: readonly string[]): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== 'https:' || parsed.username !== '' || parsed.password !== '') return false;

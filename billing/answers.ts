@@ -1,5 +1,3 @@
-/** Maps the status of an answer of the API or of storage to an error. */
-
 import { parseErrorBody } from '../lib/wire/api.ts';
 import { decoded } from './decode-body.ts';
 import { BillingError, describeRefusal, isBillingError, tryLater } from './errors.ts';
@@ -15,10 +13,8 @@ import {
 
 type Answer = HttpAnswer | HttpStream;
 
-/** Enough to read the code of an error body. */
 const ERROR_BODY_BYTES = 64 * 1024;
 
-/** @throws BillingError unless the API answered 2xx with a result */
 export function checkAnswer(answer: Answer, endpoint: string): void {
   const { status } = answer;
   if (status === 202 || status === 204) throw later(answer, endpoint);
@@ -28,7 +24,6 @@ export function checkAnswer(answer: Answer, endpoint: string): void {
   throw new BillingError(code, [endpoint, describeAnswer(answer)]);
 }
 
-/** @throws BillingError unless storage answered 200 */
 export function checkStorage(answer: Answer, host: string): void {
   const { status } = answer;
   if (status === 200) return;
@@ -54,7 +49,7 @@ function describeAnswer({ status, body }: Answer): string {
   return describeRefusal(status, reason);
 }
 
-/** The beginning of a refusal's body; empty when it cannot be decoded. */
+/** The beginning of the body; empty when it cannot be decoded. */
 export async function readRefusal(
   { status, headers, body }: HttpStream,
   request: Pick<HttpRequest, 'url' | 'signal'>,
@@ -66,7 +61,6 @@ export async function readRefusal(
     for await (const chunk of decoded(body as AsyncIterable<Uint8Array>, headers, limits)) {
       chunks.push(chunk);
       sizeBytes += chunk.length;
-      // Leaving the loop destroys the body.
       if (sizeBytes >= ERROR_BODY_BYTES) break;
     }
   } catch (error) {
@@ -75,7 +69,7 @@ export async function readRefusal(
   return { status, headers, body: Buffer.concat(chunks).subarray(0, ERROR_BODY_BYTES) };
 }
 
-/** The answer as an open stream, if `check` accepts it; otherwise its connection is released. */
+/** Releases the connection unless `check` accepts the answer. */
 export function checkedOpen(answer: Answer, check: () => void): HttpStream {
   try {
     check();

@@ -1,5 +1,3 @@
-/** Calls to the service's API with our credentials: an API key, or a token that is renewed before it expires (spec 4.1, 5). */
-
 import type { Settings } from '../lib/config/settings.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
@@ -17,15 +15,11 @@ import {
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST';
-  /** Below the base URL. */
   readonly path: string;
-  /** Name in messages. */
   readonly endpoint: string;
-  /** JSON by default. */
   readonly accept?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
-  /** The error for a 404. */
   readonly missing?: BillingError;
 }
 
@@ -86,14 +80,13 @@ export function createApi({
 
   return {
     url,
-    /** Requests a token unless a valid one, or an API key, is at hand. @returns its remaining life; null with an API key */
+    /** @returns the token's remaining seconds; null with an API key */
     async authorize(signal: AbortSignal | undefined): Promise<number | null> {
       url('');
       if (apiKey !== null) return null;
       await tokens.token(signal);
       return tokens.secondsLeft();
     },
-    /** The parsed result of a call. */
     async json<T>(call: ApiCall, limits: AnswerLimits, parse: (body: Uint8Array) => T): Promise<T> {
       return parseAnswer(
         await authorized(call, (request) => http.send(request, limits)),
@@ -101,7 +94,6 @@ export function createApi({
         parse,
       );
     },
-    /** A 2xx answer. @param onHead sees the answer first, with any status */
     async open(
       call: ApiCall,
       onHead: (answer: HttpAnswer | HttpStream) => void = () => undefined,
@@ -160,7 +152,7 @@ async function requestToken(
   }
   const headers = {
     accept: 'application/json',
-    // Not form-encoded as RFC 6749 has it: the service's document is not, and both differ for a secret with `+`, `/`, `=` or `:`.
+    // Not form-encoded (RFC 6749), because the service's document is not; both differ for a secret with `+`, `/`, `=` or `:`.
     authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64')}`,
     'content-type': 'application/x-www-form-urlencoded',
   };
@@ -188,7 +180,7 @@ function credentialsRefused(credentials: string, status: number, reason: ErrorBo
   return new BillingError('credentials-refused', [credentials, describeRefusal(status, reason)]);
 }
 
-/** 401, or any 4xx whose body has the code `invalid_token`: the specification does not give its status (spec 7). */
+/** The specification does not give the status of `invalid_token` (spec 7). */
 function tokenRefusal({ status, body }: HttpAnswer | HttpStream): ErrorBody | null {
   if (status < 400 || status >= 500 || !(body instanceof Uint8Array)) return null;
   const reason = parseErrorBody(body);
@@ -199,12 +191,11 @@ function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** The path of an invoice; its other endpoints are below it (spec 4). */
 export function invoicePath(invoiceId: string): string {
   return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
 }
 
-/** A token is renewed when a fifth of its life or a minute is left, whichever is shorter. */
+/** Renewed when a fifth of its life or a minute is left, whichever is shorter. */
 const RENEWED_SHARE = 0.2;
 const MAX_RENEWED_MS = 60_000;
 
@@ -214,11 +205,7 @@ interface HeldToken {
   readonly renewAtMs: number;
 }
 
-/**
- * Holds one token and renews it before it expires.
- *
- * @param monotonicMs so that setting the clock does not prolong a token
- */
+/** @param monotonicMs so that setting the clock does not prolong a token */
 export function createTokenSource(
   fetch: () => Promise<Pick<AccessToken, 'accessToken' | 'expiresInSeconds'>>,
   monotonicMs: () => number = () => performance.now(),
@@ -249,16 +236,13 @@ export function createTokenSource(
         return (await abortable(request, signal)).text;
       } catch (error) {
         signal?.throwIfAborted();
-        // The authorization server is unreachable, but the old token has not expired.
         if (before !== null && before === held && monotonicMs() < before.expiresAtMs) return before.text;
         throw error;
       }
     },
-    /** After a 401 for this token, unless it has been replaced. */
     drop(refused: string): void {
       if (held?.text === refused) held = null;
     },
-    /** 0 without a token. */
     secondsLeft: (): number => Math.max(0, ((held?.expiresAtMs ?? 0) - monotonicMs()) / 1_000),
   };
 }

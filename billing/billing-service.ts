@@ -1,5 +1,3 @@
-/** The interface of the billing service; `billing/client.ts` implements it over HTTPS. */
-
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
@@ -13,31 +11,26 @@ export interface CallOptions {
 }
 
 export interface ExportedFile extends ArchivedFile {
-  /** Missing when the answer has no validator. */
   readonly tag?: FileTag;
 }
 
 export interface FetchExportOptions extends CallOptions {
-  /** Only another file than this one is downloaded. */
   readonly unless?: FileTag;
 }
 
 export interface BillingService {
   /** Spec 4.2; optional for the service, so only `doctor` calls it. */
   ping(options?: CallOptions): Promise<void>;
-  /** Requests a token unless a valid one is at hand; null with an API key, which does not expire. */
+  /** null with an API key, which does not expire. */
   fetchToken(options?: CallOptions): Promise<{ readonly secondsLeft: number | null }>;
-  /** The partner of this account: configured, or from the token; empty before the first token. */
   partnerIds(): readonly string[];
-  /** Spec 4.3. @throws BillingError `not-exported` (404), `refused` (400), `forbidden` (403), … */
+  /** Spec 4.3. @throws BillingError `not-exported`, `refused`, `forbidden`, … */
   regenerateUrl(invoiceId: string, options?: CallOptions): Promise<ExportLocation>;
-  /** Spec 4.4. @throws BillingError `unknown-invoice` (404), … */
+  /** Spec 4.4. @throws BillingError `unknown-invoice`, … */
   lookUpInvoice(invoiceId: string, options?: CallOptions): Promise<InvoiceDetails>;
   /**
-   * Downloads a file into the archive and checks its announced size and hash (spec 6, rule 8). A file that the archive has
-   * under that hash is not downloaded again.
-   * @throws BillingError `host-not-allowed`: the host of an event's URL is not in BILLSYNC_DOWNLOAD_HOSTS; `url-refused`: storage
-   * answered 4xx, request another URL; `hash-mismatch`, `size-mismatch`, …
+   * Checks the announced size and hash (spec 6, rule 8); a file that the archive has is not downloaded again.
+   * @throws BillingError `host-not-allowed`, `url-refused` (request another URL), `hash-mismatch`, `size-mismatch`, …
    */
   downloadCsv(
     request: {
@@ -47,9 +40,8 @@ export interface BillingService {
     },
     options?: CallOptions,
   ): Promise<ArchivedFile>;
-  /** Spec 4.5; has no announced hash. @throws BillingError `unknown-invoice` (404), `not-modified` (see `unless`), … */
+  /** Spec 4.5; has no announced hash. @throws BillingError `unknown-invoice`, `not-modified` (see `unless`), … */
   exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;
-  /** Whether an event's presigned URL of that host may be used (BILLSYNC_DOWNLOAD_HOSTS). */
   mayDownloadFrom(url: string): boolean;
   readonly clock: ComparedClock;
   close(): Promise<void>;
@@ -62,11 +54,7 @@ export interface DescribedInvoice {
   readonly hash: { readonly sha256: string; readonly sizeBytes: number } | null;
 }
 
-/**
- * Header and file hash of an invoice whose file a person imports (spec 4.3, 4.4).
- *
- * @returns null: the service does not know the invoice
- */
+/** null: the service does not know the invoice. */
 export async function describeInvoice(
   service: BillingService,
   invoiceId: string,

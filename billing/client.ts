@@ -1,5 +1,3 @@
-/** The billing service over HTTPS (spec 4). */
-
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
@@ -23,15 +21,12 @@ export interface BillingServiceOptions {
   readonly now?: () => Date;
   readonly log?: Pick<Logger, 'debug'>;
   readonly metrics?: Metrics;
-  /** Shortened by tests. */
   readonly limits?: Partial<TransferLimits>;
-  /** Shortened by tests. */
   readonly callDeadlineMs?: number;
 }
 
-/** The deadline of a call counts from its turn. */
 const CONCURRENT_CALLS = 16;
-/** Enough for calls, downloads and the token on one host, so that no request waits for a connection within its deadline. */
+/** No request waits for a connection within its deadline. */
 const CONNECTIONS_PER_HOST = CONCURRENT_CALLS + DOWNLOADS_PER_HOST + 1;
 const MIB = 1024 * 1024;
 const CALL_DEADLINE_MS = 20_000;
@@ -107,7 +102,7 @@ interface DetailsRequest {
   readonly limits: TransferLimits;
 }
 
-/** Parses details while they arrive: they contain every line item (spec 4.4), and little of them is kept. */
+/** Parses while the bytes arrive: details contain every line item (spec 4.4). */
 async function readDetails(request: DetailsRequest, options: DetailsOptions): Promise<InvoiceDetails> {
   const { endpoint, url, signal, limits } = request;
   return transfer({ url, signal, limits, expectedBytes: null }, async (watch, transferSignal) => {
@@ -131,7 +126,7 @@ async function readDetails(request: DetailsRequest, options: DetailsOptions): Pr
   });
 }
 
-/** JSON is UTF-8. Only UTF-16 is taken from the header: any other charset there is often wrong. */
+/** JSON is UTF-8. Any charset other than UTF-16 in the header is often wrong. */
 function charsetOf({ headers }: HttpStream): { readonly charset?: string } {
   const charset = /charset="?(utf-16(?:[lb]e)?)\b/i.exec(headers['content-type'] ?? '')?.[1];
   return charset === undefined ? {} : { charset };

@@ -1,5 +1,3 @@
-/** Connections for calls: to checked addresses, through a proxy if one is set, with our certificate to the service only. */
-
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { readAuthorities, readCertificatePair } from '../lib/config/certificate-files.ts';
@@ -26,7 +24,6 @@ export interface ConnectionOptions
 }
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Storage may need a while for the first byte of a large object; each call has a deadline of its own. */
 export const HEADERS_TIMEOUT_MS = 60_000;
 /** A proxy would reach itself. */
 const NEVER_BY_PROXY = ['localhost', '127.0.0.1', '[::1]'];
@@ -67,7 +64,6 @@ export function createDispatchers(options: ConnectionOptions) {
   }
 
   const others = open(trust(options));
-  // Only the service gets our client certificate.
   const service =
     options.clientCert === null && options.clientKey === null ? others : open(identity(options));
   return {
@@ -118,7 +114,6 @@ function authorities(caFile: string): string[] {
   return [...rootCertificates, ...files.map(readAuthorities)];
 }
 
-/** Distinguishes errors of the proxy from those of the host behind it. */
 class ProxyConnections extends Pool {
   readonly #host: string;
 

@@ -1,5 +1,3 @@
-/** Decodes a body (Content-Encoding) in bounded memory, also when the header is missing or wrong. */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,23 +9,17 @@ type Bytes = AsyncIterable<Uint8Array>;
 type Decoded = AsyncGenerator<Uint8Array>;
 
 export interface DecodeLimits {
-  /** Name of the sender in messages. */
   readonly endpoint: string;
-  /** Limit of decoded bytes. */
   readonly maxBytes: number;
 }
 
-/** More layers than any server applies. */
 const MAX_LAYERS = 3;
-/** JSON and CSV compress to a tenth, repetitive ones to a hundredth; bombs to a thousandth per layer. */
+/** JSON and CSV compress to a hundredth at most; bombs to a thousandth per layer. */
 const MAX_RATIO = 200;
-/** The ratio is not checked below this size. */
 const UNCHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
- * Gzip without a header is decoded as well, and plain bytes with a gzip header pass unchanged: neither CSV nor JSON begins like
- * gzip.
- *
+ * Gzip without a header is decoded, plain bytes with a gzip header pass unchanged: neither CSV nor JSON begins like gzip.
  * @throws BillingError `unexpected-answer`: an unknown encoding, bytes that cannot be decoded, or too many bytes
  */
 export async function* decoded(body: Bytes, headers: IncomingHttpHeaders, limits: DecodeLimits): Decoded {

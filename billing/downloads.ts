@@ -1,5 +1,3 @@
-/** Downloads files of invoices, from storage or from the service, into the archive (spec 4.5; 6, rule 8). */
-
 import { statfsSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Archive } from '../archive/archive.ts';
@@ -58,7 +56,6 @@ export class Downloads {
     this.#downloaded = options.metrics?.counter('downloaded_bytes_total');
   }
 
-  /** Throws like `BillingService.downloadCsv`. */
   async fromStorage(request: DownloadRequest, options: CallOptions): Promise<ArchivedFile> {
     const { invoiceId, location, source } = request;
     const { presignedUrl: url, fileHashSha256: sha256, fileSizeBytes: sizeBytes } = location;
@@ -72,7 +69,6 @@ export class Downloads {
     return this.#recordSource(file, { invoiceId, source, from: withoutQuery(url) });
   }
 
-  /** Throws like `BillingService.exportCsv`. */
   async fromService(invoiceId: string, options: FetchExportOptions): Promise<ExportedFile> {
     try {
       return await this.#export(invoiceId, options);
@@ -123,7 +119,6 @@ export class Downloads {
     }
   }
 
-  /** Checks size and hash before the file enters the archive (spec 6, rule 8). */
   async #receive({ invoiceId, location }: DownloadRequest, { signal }: CallOptions): Promise<ArchivedFile> {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
     const request = {
@@ -160,7 +155,6 @@ export class Downloads {
     });
   }
 
-  /** @param prove throws for a file that must not enter the archive */
   async #fetch(
     request: Omit<ReceiveRequest, 'folder' | 'limits'>,
     prove: (file: ReceivedFile) => void = () => undefined,
@@ -183,7 +177,6 @@ export class Downloads {
     return semaphore;
   }
 
-  /** For `explain` and `rebuild`. */
   async #recordSource(
     file: ArchivedFile,
     origin: { readonly invoiceId: string; readonly source: FileSource; readonly from: string | null },
@@ -216,7 +209,6 @@ async function checkAnnouncement(
   }
 }
 
-/** null when the answer has no validator. */
 function tagOf(headers: IncomingHttpHeaders): FileTag | null {
   const { etag = null, 'last-modified': lastModified = null } = headers;
   return etag === null && lastModified === null ? null : { etag, lastModified };

@@ -1,4 +1,4 @@
-/** Errors of calls to the billing service and its storage. Messages contain hosts, never the rest of a URL. */
+/** Messages contain hosts, never the rest of a URL. */
 
 import type { ErrorBody } from '../lib/wire/api.ts';
 import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/wire/errors.ts';
@@ -8,26 +8,23 @@ const RETRIED = 'try again later; the worker retries automatically';
 const ASK_WHICH_IS_RIGHT =
   'nothing of it was loaded; find out from the billing service which file is right, then `billsync invoices retry`';
 
-/** By code; `lib/wire/service-errors.ts` has the reactions. The endpoint or host that failed is the first value of most messages. */
+/** The endpoint or host that failed is the first value of most messages. Reactions: `lib/wire/service-errors.ts`. */
 export const BILLING_ERRORS = {
   'not-configured': {
     message: 'The billing service cannot be called without %s.',
     exitCode: EXIT.usage,
     hint: '`billsync init` writes a settings file to fill in',
   },
-  /** No answer from a host, or no connection from the proxy. */
   unreachable: {
     message: '%s.',
     exitCode: EXIT.unreachable,
     hint: 'check the address and the network, then `billsync doctor`',
   },
-  /** The answer exceeded its time limit, or its bytes came too slowly. */
   'deadline-exceeded': {
     message: '%s %s.',
     exitCode: EXIT.unreachable,
     hint: 'try again later, as the worker does automatically; `billsync doctor` shows which address answers',
   },
-  /** Client id and secret, API key, or a fresh token (spec 7). */
   'credentials-refused': {
     message: 'The billing service refused %s (%s).',
     exitCode: EXIT.refused,
@@ -39,13 +36,11 @@ export const BILLING_ERRORS = {
     exitCode: EXIT.nothingMatched,
     hint: 'the service exports an invoice once it is finalized; `billsync invoices show` shows its status',
   },
-  /** 404 to details or export-csv. */
   'unknown-invoice': {
     message: 'Invoice %s: the service does not know it.',
     exitCode: EXIT.nothingMatched,
     hint: 'compare the id with the billing application; test and production (BILLSYNC_ENVIRONMENT) have different invoices',
   },
-  /** Any other 4xx of the API (400: spec 7). */
   refused: {
     message: 'The billing service refused %s (%s).',
     hint: 'the same call would be refused again; report the text in brackets to the billing service',
@@ -54,44 +49,36 @@ export const BILLING_ERRORS = {
     message: 'The billing service refused %s (%s).',
     hint: 'request the scope that this call needs from the billing service; the credentials themselves were accepted',
   },
-  /** 429 or 503. */
   overloaded: { message: '%s is overloaded (HTTP %s%s).', hint: RETRIED },
-  /** Any other 5xx. */
   'server-fault': { message: '%s failed (%s).', hint: RETRIED },
   redirect: {
     message:
       '%s answered with a redirect (HTTP %s) that is not followed: redirects are followed a few times, and only on the same host.',
     hint: 'check that BILLSYNC_BASE_URL and BILLSYNC_AUTH_URL are the final addresses, not ones that redirect there',
   },
-  /** 2xx with a body that the specification does not allow. */
   'unexpected-answer': {
     message: '%s: %s',
     hint: 'check that the address leads to the billing service, not to a proxy or a sign-in page; if it does, report it to the service',
   },
-  /** A page, a notice or nothing in place of a CSV. */
   'not-csv': {
     message: '%s sent no CSV: %s.',
     hint: 'the worker requests another URL automatically; if that returns no CSV either, report it to the billing service',
   },
-  /** 202 or 204. */
   'not-ready': { message: '%s is not ready (HTTP %s%s).', hint: RETRIED },
   'impossible-announcement': {
     message: 'Invoice %s: no file can match its announcement (%s).',
     hint: 'report it to the billing service: the file is loaded once an event announces it correctly',
   },
-  /** A name resolves to an address that calls must not reach (hazard 39). */
   'address-refused': {
     message: '%s resolves to %s, which is not a public address.',
     exitCode: EXIT.unreachable,
     hint: 'BILLSYNC_ALLOW_PRIVATE_HOSTS=true lets calls reach loopback and private addresses',
   },
   'host-not-allowed': { message: '%s%s', exitCode: EXIT.unreachable },
-  /** Storage refused the presigned URL: expired, or never valid (spec 8). */
   'url-refused': {
     message: '%s refused the presigned URL (%s).',
     hint: 'a presigned URL is valid for 24 hours; `billsync invoices retry` requests another',
   },
-  /** Spec 6, rule 8. */
   'hash-mismatch': {
     message: 'Invoice %s: SHA-256 %s was announced, the bytes have %s.',
     exitCode: EXIT.rejected,
@@ -122,7 +109,6 @@ const WITH_DEFAULTS = Object.fromEntries(
 ) as Readonly<Record<BillingErrorCode, ErrorKind>>;
 
 export class BillingError extends errorClass(WITH_DEFAULTS) {
-  /** The service's Retry-After; null: none. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -142,12 +128,10 @@ export function isBillingError(error: unknown, ...codes: readonly BillingErrorCo
   return error instanceof BillingError && codes.includes(error.code);
 }
 
-/** Status and error body of a refusal, for messages. */
 export function describeRefusal(status: number, { code, description }: ErrorBody): string {
   return [`HTTP ${status}`, code, description].filter((part) => part !== null && part !== '').join(', ');
 }
 
-/** @param status 429 or 503 (overloaded), or 202 or 204 (not ready) */
 export function tryLater(endpoint: string, status: number, retryAfterSeconds: number | null): BillingError {
   const code = status < 300 ? 'not-ready' : 'overloaded';
   const wait = retryAfterSeconds === null ? '' : `, retry after ${retryAfterSeconds} s`;
@@ -168,7 +152,6 @@ export function sizeMismatch(invoiceId: string, expectedBytes: number, actualByt
   return new BillingError('size-mismatch', [invoiceId, found, expectedBytes]);
 }
 
-/** @param systemCode e.g. `ECONNREFUSED`; null when there is none */
 export function unreachable(host: string, systemCode: string | null, cause: unknown): BillingError {
   const hint =
     systemCode !== null && UNTRUSTED.has(systemCode)
@@ -187,7 +170,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** The proxy did not connect us. @param reason its status, or the code of the connection's error; null: neither */
+/** @param reason its status, or the code of the connection's error; null: neither */
 export function proxyError(proxy: string, reason: number | string | null, cause: unknown): BillingError {
   const [problem, hint] = proxyProblem(reason);
   return new BillingError('unreachable', [`The proxy ${proxy} ${problem}`], { cause, hint });
@@ -225,7 +208,6 @@ function proxyProblem(reason: number | string | null): readonly [problem: string
   ];
 }
 
-/** Whether a connection was closed under a request, so that another attempt may succeed. */
 export function isLostConnection(systemCode: string | null): boolean {
   return systemCode !== null && ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(systemCode);
 }

@@ -1,5 +1,3 @@
-/** HTTPS requests with deadlines, pauses at a host's request, redirects on the same host, guarded addresses and typed errors. */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -49,20 +47,17 @@ export interface AnswerLimits {
 }
 
 /**
- * Throws BillingError, or the reason of the request's signal, and nothing else. After a 429 or 503 with Retry-After, requests to
- * the host wait, or fail with `overloaded`, until the time is over.
+ * Throws only BillingError or the reason of the request's signal. After a 429 or 503 with Retry-After, requests to the host wait,
+ * or fail with `overloaded`, until the time is over.
  */
 export interface Http {
-  /** The whole answer, decoded, with any status. */
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
-  /** The answer's head; the body is still encoded, and the request's signal still applies to it. */
+  /** The body is still encoded, and the request's signal still applies to it. */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** The clock of the service. */
   readonly clock: ComparedClock;
   close(): Promise<void>;
 }
 
-/** The next redirect is returned like any other answer. */
 const MAX_REDIRECTS = 3;
 const RETRY_AFTER_MS = 500;
 /** A longer pause is a mistake or an attack. */
@@ -77,7 +72,7 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
   const serviceHosts = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
   const clock = createServerClock();
   const counted = createCounter(options.metrics);
-  /** By host; in `performance.now()`. */
+  /** In `performance.now()`. */
   const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
 
   async function open(request: HttpRequest): Promise<HttpStream> {
@@ -191,10 +186,7 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
 const KEEPS_METHOD = new Set([307, 308]);
 const REDIRECTS = new Set([301, 302, 303, ...KEEPS_METHOD]);
 
-/**
- * The redirected request; null when the answer is not a redirect that is followed (ADR 10): a token, a client certificate and a
- * presigned URL are for their scheme, host and port alone.
- */
+/** null: not followed (ADR 10). A token, client certificate and presigned URL are for their scheme, host and port alone. */
 function redirected(request: HttpRequest, { status, headers }: HttpStream): HttpRequest | null {
   if (!REDIRECTS.has(status) || (request.method !== 'GET' && !KEEPS_METHOD.has(status))) return null;
   const target = headers.location === undefined ? null : URL.parse(headers.location, request.url);
@@ -215,7 +207,6 @@ export function discard(body: HttpStream['body']): void {
   body.on('error', () => undefined).destroy();
 }
 
-/** Repeated fields as one list (RFC 9110, 5.3). */
 function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const fields = Object.entries(headers);
   return Object.fromEntries(
@@ -223,7 +214,7 @@ function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-/** Whole seconds, rounded up, from seconds or an HTTP date (RFC 9110, 10.2.3); null: absent or unreadable. */
+/** Seconds, rounded up, from seconds or an HTTP date (RFC 9110, 10.2.3); null: absent or unreadable. */
 export function readRetryAfter(header: string | undefined, nowMs = Date.now()): number | null {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -231,12 +222,10 @@ export function readRetryAfter(header: string | undefined, nowMs = Date.now()): 
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - nowMs) / 1_000));
 }
 
-/** Host and port of a URL; messages show nothing else of it. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'unknown host';
 }
 
-/** Maps errors of undici, TLS and the resolver; a BillingError and the reason of an abort pass unchanged. */
 export function toBillingError(error: unknown, request: Pick<HttpRequest, 'url' | 'signal'>): unknown {
   if (error instanceof BillingError) return error;
   if (request.signal?.aborted === true) return request.signal.reason;
@@ -257,7 +246,6 @@ function codeIn(error: unknown): string | null {
   return systemCode(error) ?? systemCode(error instanceof Error ? error.cause : undefined);
 }
 
-/** The path identifies an endpoint of the service (spec 4); any other URL is storage. */
 const ENDPOINTS: readonly (readonly [RegExp, string])[] = [
   [/\/oauth\/token$/, 'token'],
   [/\/api\/v1\/deliveryexperience\/ping$/, 'ping'],
@@ -268,7 +256,6 @@ const ENDPOINTS: readonly (readonly [RegExp, string])[] = [
 
 type Counter = <T extends { readonly status: number }>(url: string, call: () => Promise<T>) => Promise<T>;
 
-/** Counts and times calls by endpoint and result. */
 function createCounter(metrics: Metrics | undefined): Counter {
   if (metrics === undefined) return (_url, call) => call();
   const calls = metrics.counter('service_calls_total');

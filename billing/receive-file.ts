@@ -1,5 +1,3 @@
-/** Receives the bytes of a CSV in one pass: hashed, scanned and written, in constant memory and within limits of time and size. */
-
 import { createHash } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -18,10 +16,8 @@ import { discard, type HttpStream, hostOf, toBillingError } from './http.ts';
 /** A time limit between two chunks alone would not end a slow drip (hazard 35). */
 export interface TransferLimits {
   readonly totalDeadlineMs: number;
-  /** Within each window. */
   readonly minBytesPerSecond: number;
   readonly throughputWindowMs: number;
-  /** For a file of unknown size. */
   readonly maxUnannouncedBytes: number;
 }
 
@@ -35,7 +31,6 @@ export const DOWNLOAD_LIMITS: TransferLimits = {
 
 /** TLS delivers chunks of 16 KiB; larger blocks cost a third less to hash, scan and write. */
 const BLOCK_BYTES = 512 * 1024;
-/** Free space that must remain. */
 const RESERVED_BYTES = 64 * 1024 * 1024;
 
 export interface ReceivedFile {
@@ -48,20 +43,16 @@ export interface ReceivedFile {
 
 export interface ReceiveRequest {
   readonly url: string;
-  /** Opens the answer and checks its head; the signal also ends the transfer. */
   readonly open: (signal: AbortSignal) => Promise<HttpStream>;
-  /** null: not announced. */
   readonly expectedBytes: number | null;
-  /** The error for one byte too many. */
   readonly tooLong: (bytesDone: number) => Error;
-  /** Name of the sender in messages. */
   readonly endpoint: string;
   readonly folder: string;
   readonly limits: TransferLimits;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Passes the complete file to `keep` as a part file, which does not outlive the call unless `keep` moves it. */
+/** The part file does not outlive the call unless `keep` moves it. */
 export async function receiveFile<T>(
   request: ReceiveRequest,
   keep: (path: string, file: ReceivedFile) => Promise<T>,
@@ -83,11 +74,7 @@ export async function receiveFile<T>(
   });
 }
 
-/**
- * Runs `work` with a signal that aborts when the request is aborted, or the transfer exceeds its limits.
- *
- * @throws the reason of the abort in place of the error that it caused
- */
+/** The signal aborts with the request's, or when a limit is exceeded. @throws the reason of the abort, not the error it caused */
 export async function transfer<T>(
   request: WatchedTransfer & { readonly signal: AbortSignal | undefined },
   work: (watch: TransferWatch, signal: AbortSignal) => Promise<T>,
@@ -151,7 +138,6 @@ function maxDecodedBytes({ expectedBytes, limits }: ReceiveRequest): number {
   return expectedBytes === null ? limits.maxUnannouncedBytes : Math.max(100 * expectedBytes, 1024 * 1024);
 }
 
-/** The received bytes, counted; also hashed when they are encoded. */
 function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const hash = createHash('sha256');
   let isEncoded = encodingsIn(stream.headers['content-encoding']).length > 0;
@@ -183,7 +169,6 @@ export async function* bytesOf(
   }
 }
 
-/** Bytes that `notCsvReason` needs; a header line is shorter. */
 const HEAD_BYTES = 1_024;
 const COLUMNS = new Set(CSV_HEADERS.map((name) => name.toLowerCase()));
 /** This many known column names prove the header line of an invoice, with any content type. */
@@ -196,11 +181,7 @@ function checkHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: Rec
   if (reason !== null) throw new BillingError('not-csv', [endpoint, reason]);
 }
 
-/**
- * Recognizes a page, a notice or a compressed file in place of a CSV; null: a CSV, whose rules the scanner checks.
- *
- * @param head the first bytes, decoded, at most `HEAD_BYTES`
- */
+/** null: a CSV, whose rules the scanner checks. @param head decoded, at most `HEAD_BYTES` */
 export function notCsvReason(head: Uint8Array, contentType: string | undefined): string | null {
   if (head.length === 0) return 'the answer is empty';
   const text = new TextDecoder().decode(head);
@@ -220,11 +201,7 @@ export function notCsvReason(head: Uint8Array, contentType: string | undefined):
 
 type PartFile = Awaited<ReturnType<typeof createPartFile>>;
 
-/**
- * One per attempt, so that an attempt that was never cancelled cannot write into the next one's file.
- *
- * @throws BillingError `disk-full`
- */
+/** One per attempt: an attempt that was never cancelled cannot write into the next one's file. @throws BillingError `disk-full` */
 export async function createPartFile(folder: string, expectedBytes: number | null) {
   await makeFolder(folder);
   const { bavail, bsize } = statfsSync(folder);
@@ -244,16 +221,13 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
     /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
     async write(bytes: Uint8Array): Promise<void> {
       try {
-        // Continues at the current position, and until all bytes are written.
         await file.writeFile(bytes);
       } catch (error) {
         if (systemCode(error) !== 'ENOSPC' && systemCode(error) !== 'EDQUOT') throw error;
         throw new BillingError('disk-full', [folder, ''], { cause: error });
       }
     },
-    /** Closes the file, unflushed; `Archive.putFile` flushes it. */
     finish: () => file.close(),
-    /** Removes the file unless it was moved. */
     async discard(): Promise<void> {
       await file.close();
       await removeIfThere(path);
@@ -275,7 +249,6 @@ export interface TransferWatch {
   stop(): void;
 }
 
-/** Aborts a transfer that exceeds its limits. */
 function watchTransfer({ url, limits }: WatchedTransfer): TransferWatch {
   const controller = new AbortController();
   const startedAtMs = performance.now();

@@ -1,5 +1,3 @@
-/** Records a command in the audit log, before it begins and after it ends (lib/audit-log.ts). */
-
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { AuditLog } from '../lib/audit-log.ts';
@@ -7,9 +5,7 @@ import type { Settings } from '../lib/config/settings.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { userName } from '../lib/runtime.ts';
 
-/** A longer list of ids is recorded by its first ones. */
 const MAX_TARGETS = 100;
-/** Options that have a field of their own, or do not name what is changed. */
 const NO_TARGETS: ReadonlySet<string> = new Set([
   'reason',
   'note',
@@ -53,7 +49,6 @@ export async function runAudited(
     await (await auditLogOf(settings)).write({ ...entry, outcome: 'done', detail, began });
 }
 
-/** The options that were given, as text. */
 function optionsOf(command: Command): readonly string[] {
   return command.options.flatMap((option) => {
     const name = option.attributeName();
@@ -72,7 +67,6 @@ export async function auditLogOf(settings: Settings): Promise<AuditLog> {
   return openAuditLog(settings.dataDir, { scrub: createScrub(settings) });
 }
 
-/** `quarantine discard`; without the name of the program. */
 function nameOf(command: Command): string {
   const { parent } = command;
   return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;

@@ -1,5 +1,3 @@
-/** Turns any failure into an exit code and at most three lines: what happened, to what, what to do. */
-
 import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../lib/config/settings.ts';
 import { holderOf } from '../lib/processes.ts';
@@ -9,7 +7,6 @@ import { printable } from './terminal/table.ts';
 
 export { EXIT, type ExitCode };
 
-/** An expected failure of a command. */
 export class CliError extends BillsyncError {
   readonly code = 'command';
   override readonly exitCode: ExitCode;
@@ -27,7 +24,6 @@ export interface DescribedError {
   readonly hint: string | null;
 }
 
-/** Message and exit code of any thrown value; an unknown one is a bug (70). */
 export function describeError(error: unknown): DescribedError {
   if (error instanceof CliError) {
     return { exitCode: error.exitCode, what: error.message, subject: error.subject, hint: error.hint };
@@ -38,7 +34,6 @@ export function describeError(error: unknown): DescribedError {
   return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
 }
 
-/** An error for a name that does not exist, with the nearest names. */
 export function nothingIs(unmatched: {
   readonly filter: string;
   readonly given: string;
@@ -53,7 +48,6 @@ export function nothingIs(unmatched: {
   );
 }
 
-/** Writes the failure to stderr; the stack and its causes too with `--verbose`. */
 export function printError(error: unknown, options: { readonly verbose: boolean }): ExitCode {
   const described = describeError(error);
   const lines = [`billsync: ${oneLine(described.what)}`];
@@ -79,7 +73,6 @@ const BY_NETWORK_CODE = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-/** A taken port first, then errors of billsync, then those of the system. */
 function describeAny(error: Error): DescribedError {
   const ours = error instanceof BillsyncError ? error : null;
   const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
@@ -107,12 +100,10 @@ function hintOf(error: Error, system: SystemError | null): string | null {
   return machineProblemIn(error);
 }
 
-/** Advice for other problems of the machine or the installation; null for everything else. */
 function machineProblemIn(error: Error): string | null {
   for (const { code = '', syscall, errno } of errors(error)) {
     if (NOT_INSTALLED.has(code))
       return 'a file of billsync or of its packages is missing or built for another system: reinstall billsync, on Linux with glibc or on macOS';
-    // Errors of Node and of the operating system.
     if (code === 'ERR_SYSTEM_ERROR' || (syscall !== undefined && errno !== undefined))
       return 'the operating system refused it: check the limits and mounts of this machine or container';
   }
@@ -121,7 +112,7 @@ function machineProblemIn(error: Error): string | null {
 
 const NOT_INSTALLED = new Set(['ERR_DLOPEN_FAILED', 'ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
-/** By its name, so that commands do not load the class. */
+/** By name, so that commands do not load the class. */
 function isWorkflowMissing({ name }: Error): boolean {
   return name === 'WorkflowNotFoundError';
 }
@@ -131,7 +122,6 @@ function heldBy(port: unknown): string | null {
   return holder === null ? null : `port ${port} is held by ${holder}`;
 }
 
-/** The message, with the path and the problem of a system error. */
 function describedMessage(error: Error, system: SystemError | null): string {
   if (system === null) return error.message || error.name;
   // The message of DuckDB or of the system is replaced, not repeated.
@@ -140,12 +130,10 @@ function describedMessage(error: Error, system: SystemError | null): string {
   return `${own}${messageOf(error)}`;
 }
 
-/** Problems of the machine, not of the arguments. */
 const CHECKED = new Set(
   'ENOSPC EDQUOT EIO EMFILE ENFILE EAGAIN EBUSY EFBIG ENOLCK ENOMEM ENOTSUP ESTALE ETXTBSY'.split(' '),
 );
 
-/** The error and its causes. */
 function errors(error: Error): readonly NodeJS.ErrnoException[] {
   return error.cause instanceof Error ? [error, ...errors(error.cause)] : [error];
 }

@@ -1,9 +1,6 @@
-/** Traces a billed shipment to its source, as text and as JSON, for the terminal, the dashboard and assistants. */
-
 import type { Settings } from '../lib/config/settings.ts';
 import type { Explanation } from '../warehouse/published-copy.ts';
 
-/** Every billed line with the number. */
 export async function explainPublished(
   settings: Settings,
   trackingNumber: string,
@@ -38,14 +35,12 @@ function eventOf(row: Explanation): string {
   return eventId === null ? 'none' : `${eventId}, received ${eventReceivedAt ?? '–'}${announcedBeside(row)}`;
 }
 
-/** The announced hash, where it differs from that of the file. */
 function announcedBeside({ eventSha256, encodedSha256, sha256 }: Explanation): string {
   if (eventSha256 === null || eventSha256 === sha256) return '';
   if (eventSha256 === encodedSha256) return `; it announced the compressed form of the file, ${eventSha256}`;
   return `; it announced another file, ${eventSha256}`;
 }
 
-/** Label and value of each stage, from the row of an invoice back to the event that announced it. */
 export function factsOf(row: Explanation): readonly (readonly [string, string])[] {
   const counts =
     row.voidedAt !== null
@@ -71,7 +66,6 @@ export function factsOf(row: Explanation): readonly (readonly [string, string])[
   ];
 }
 
-/** The same for machines, with every part by name. */
 export function explanationsAsJson(rows: readonly Explanation[]) {
   return rows.map(asJson);
 }

@@ -1,5 +1,3 @@
-/** Finds invoices by id or number, also in files of lines, CSV or JSON. */
-
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Settings } from '../lib/config/settings.ts';
 import { beginningOf } from '../lib/wire/text.ts';
@@ -9,21 +7,17 @@ import { CliError, EXIT } from './errors.ts';
 import type { PublishedReader } from './published.ts';
 import { printable } from './terminal/table.ts';
 
-/** An invoice by id or number, and its line or row in a file; null for an argument. */
 export interface NamedInvoice {
   readonly name: string;
   readonly place: string | null;
 }
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Column names of the id in spreadsheets and in the service's CSV, compared without case, spaces and `_`. */
 const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 
 /**
- * The ids of the named invoices, each once, in the given order. Numbers are looked up in the published file, which is
- * opened only for them.
- *
- * @throws CliError (exit 3) naming a number that no invoice has with the nearest, (exit 2) one that several have
+ * Each once, in the given order; the published file is opened only for numbers. @throws CliError (exit 3) unknown,
+ * (exit 2) ambiguous
  */
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
   if (named.every(({ name }) => GUID.test(name)))
@@ -62,7 +56,6 @@ function unknown({ name, place }: NamedInvoice, numbers: readonly string[]): Cli
   );
 }
 
-/** @throws CliError (exit 2) a file that is neither CSV nor JSON, though it begins so, or a row without an id */
 export function readInvoices(text: string): NamedInvoice[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (trimmed === '') return [];
@@ -78,7 +71,6 @@ export function readInvoices(text: string): NamedInvoice[] {
   return readLines(trimmed);
 }
 
-/** A `#` begins a comment. */
 function readLines(text: string): NamedInvoice[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const name = line.replace(/#.*$/, '').trim();
@@ -103,7 +95,6 @@ function readCsv(text: string): NamedInvoice[] {
   });
 }
 
-/** @throws CliError (exit 2) a row has more or fewer cells than the header, or a quotation mark is not closed */
 function parsedCsv(text: string): string[][] {
   try {
     return parse(text, { skip_empty_lines: true });
@@ -123,7 +114,6 @@ function idColumnsOf(header: readonly string[]): readonly number[] {
   });
 }
 
-/** An array, or a value per line; each a text, or an object with the id under one of its names. */
 function readJson(text: string): NamedInvoice[] {
   const values = text.startsWith('[')
     ? [parsed(text, 'the array')].flat()
@@ -152,13 +142,11 @@ function parsed(text: string, place: string): unknown {
   }
 }
 
-/** The invoice as it was published last. @throws CliError (exit 3) when no invoice has that id or number */
 export async function publishedInvoice(settings: Settings, idOrNumber: string): Promise<ReportRow> {
   const { withPublished } = await import('./published.ts');
   return withPublished(settings, (published) => findInvoice(published, idOrNumber));
 }
 
-/** @throws CliError (exit 3) when no invoice has that id or number */
 export async function findInvoice(published: PublishedReader, idOrNumber: string): Promise<ReportRow> {
   const found = await published.query('invoice', { invoice: idOrNumber });
   const [invoice, ...others] = found;

@@ -1,5 +1,3 @@
-/** The entry of `billsync`. */
-
 import { messageOf } from '../lib/system-errors.ts';
 import { CliError, EXIT, printError } from './errors.ts';
 import { runVerb } from './run-verb.ts';
@@ -24,9 +22,7 @@ process.stderr.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await runVerb(process.argv.slice(2));
 endSoon();
 
-/**
- * Ends the process although libraries keep handles open (Temporal's native runtime does), once stdout is written.
- */
+/** Libraries keep handles open (Temporal's native runtime does). */
 function endSoon(): void {
   process.stdout.write('', () => setTimeout(() => process.exit(), LIBRARIES_END_WITHIN_MS).unref());
 }

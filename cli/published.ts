@@ -1,4 +1,4 @@
-/** Reads the published file, never the writer's file, so a running worker is not disturbed. */
+/** Never the writer's file, so a running worker is not disturbed. */
 
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
@@ -50,7 +50,6 @@ export interface PublishedReader {
   close(): void;
 }
 
-/** @returns the path of the published file @throws not-published (exit 3) */
 export async function requirePublished(settings: Settings): Promise<string> {
   const { isPublished } = await import('../warehouse/lake/lake-source.ts');
   const path = publishedPath(settings);
@@ -58,7 +57,6 @@ export async function requirePublished(settings: Settings): Promise<string> {
   throw new ReportError('not-published', [path]);
 }
 
-/** @throws not-published (exit 3) */
 export async function withPublished<T>(
   settings: Settings,
   work: (published: PublishedReader) => Promise<T>,
@@ -71,7 +69,6 @@ export async function withPublished<T>(
   }
 }
 
-/** @returns null while nothing is published */
 export async function ifPublished<T>(
   settings: Settings,
   work: (published: PublishedReader) => Promise<T>,
@@ -82,7 +79,6 @@ export async function ifPublished<T>(
   });
 }
 
-/** @throws not-published (exit 3) */
 async function openPublished(settings: Settings): Promise<PublishedReader> {
   const file = await openPublishedFile(publishedPath(settings));
   return {

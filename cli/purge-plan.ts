@@ -1,8 +1,4 @@
-/**
- * Plans and runs a purge (ADR 20).
- *
- * Data in use, data on hold and files that a total needs are never in the plan.
- */
+/** ADR 20. Data in use, data on hold and files that a total needs are never in the plan. */
 
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,10 +10,6 @@ import type { Quarantine, QuarantinedItem } from '../lib/wire/quarantine.ts';
 import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
 import { discardQuarantined } from '../webhook/requeue.ts';
 
-/**
- * `events`: bodies of events as received. `files`: CSVs that no total needs. `refused`: items in quarantine. `copies`: old
- * warehouses that a rebuild kept.
- */
 export const PURGE_CLASSES = ['events', 'files', 'refused', 'copies'] as const;
 export type PurgeClass = (typeof PURGE_CLASSES)[number];
 
@@ -28,18 +20,15 @@ export interface OldCopy {
 
 export interface OldEvent {
   readonly eventId: string;
-  /** Size of the body. */
   readonly sizeBytes: number;
 }
 
-/** Old data that is kept, by reason. */
 export interface Kept {
   readonly inFlight: number;
   readonly onHold: number;
 }
 
 export interface PurgePlan {
-  /** ISO 8601 UTC. */
   readonly before: string;
   readonly events: readonly OldEvent[];
   readonly files: readonly RemovableFile[];
@@ -57,7 +46,6 @@ export interface PlanOptions {
   readonly dataDir: string;
 }
 
-/** Reads only. */
 export async function planPurge(options: PlanOptions): Promise<PurgePlan> {
   const { before, classes, archive, warehouse, quarantine } = options;
   const kept = { events: counter(), files: counter(), refused: counter(), copies: counter() };
@@ -84,7 +72,6 @@ type MayGo = (of: PurgeClass, owner: Owner) => boolean;
 
 const counter = (): { inFlight: number; onHold: number } => ({ inFlight: 0, onHold: 0 });
 
-/** Returns why an item is kept whatever its age; null: it is not. */
 async function keepReasons(
   archive: Archive,
   warehouse: Warehouse,
@@ -100,7 +87,6 @@ async function keepReasons(
   };
 }
 
-/** Uses the tenants that the warehouse knows; an unknown invoice may be of any tenant. */
 function isHeldByAny(holds: readonly Hold[], owner: Owner, tenants: ReadonlyMap<string, Owner>): boolean {
   if (holds.length === 0) return false;
   const known = owner.invoiceId === null ? undefined : tenants.get(owner.invoiceId);
@@ -156,7 +142,6 @@ async function oldFiles(
   return old;
 }
 
-/** The names contain the time. */
 async function oldCopies({ dataDir, before }: PlanOptions, mayGo: MayGo): Promise<readonly OldCopy[]> {
   const folder = asideFolder(dataDir);
   const old: OldCopy[] = [];
@@ -197,7 +182,6 @@ export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<
     discardQuarantined(quarantineId, { quarantine, archive, note }),
   );
   await each(plan.events, ({ eventId }) => archive.trimEvent(eventId, at()));
-  // A file of two invoices is recorded for both.
   await each(plan.files, async ({ sha256, sizeBytes, invoiceId }) => {
     await archive.putFact({ kind: 'purged', at: at(), invoiceId, sha256, sizeBytes, by, reason });
     await archive.removeFile(sha256);

@@ -1,5 +1,3 @@
-/** Prints a report: rows to stdout or to a file, information about them to stderr; also the options of all filters. */
-
 import { existsSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
@@ -32,13 +30,11 @@ interface Printing {
   readonly flags: PrintFlags;
 }
 
-/** @throws CliError a filter matched nothing (exit 3), bytes for a terminal (exit 2) */
 export async function printResult(result: ReportResult, printing: Printing): Promise<void> {
   const { rows, ...rest } = result;
   await printStreamed({ ...rest, batches: inOneBatch(rows) }, printing);
 }
 
-/** Each batch is written before the next is read. @throws as `printResult` */
 export async function printStreamed(
   result: StreamedResult,
   { format, output, flags }: Printing,
@@ -75,11 +71,6 @@ export async function printStreamed(
   }
 }
 
-/**
- * The format of `--format`, or of the extension of the file.
- *
- * @throws CliError (exit 2) the two contradict each other, or the name has an ending that is no format's
- */
 export function chosenFormat(
   usual: ReportFormat,
   { format, output }: { readonly format?: ReportFormat | undefined; readonly output?: string | undefined },
@@ -113,7 +104,6 @@ function refuseUnmatched({ head }: Pick<ReportResult, 'head'>): void {
   if (unmatched !== undefined) throw nothingIs(unmatched);
 }
 
-/** Information that is needed to trust the rows; on stderr, so that stdout contains only data. */
 function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
   const { filters } = head;
   const applied = [
@@ -150,7 +140,6 @@ function written(body: string | Uint8Array): Promise<void> {
   });
 }
 
-/** Adds an option for each filter. */
 export function withFilterFlags(command: Verb): Verb {
   return command
     .option('--from <date>', 'first day, YYYY-MM-DD')
@@ -183,7 +172,6 @@ function dateBasis(text: string): string {
   );
 }
 
-/** For `--param NAME=VALUE`, repeated. */
 export function collectParameter(
   text: string,
   before: Readonly<Record<string, string>> | undefined,

@@ -1,5 +1,3 @@
-/** `billsync report --schedule`: a report that is written to a folder regularly. */
-
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
@@ -24,20 +22,16 @@ export type ScheduleAction = ReportCadence | 'off' | 'show';
 
 export interface ScheduleRequest {
   readonly action: ScheduleAction;
-  /** null only with `show`. */
   readonly report: string | null;
   readonly scheduleName: string | undefined;
   readonly filters: ReportFilters;
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: OptionalTables;
   readonly format: ReportFormat;
-  /** Checks everything and changes nothing. */
   readonly isDryRun: boolean;
-  /** A folder on the worker's machine. */
   readonly folder: string | undefined;
 }
 
-/** @throws CliError, ReportError, temporal-unreachable (exit 5) */
 export async function scheduleReport(
   settings: Settings,
   request: ScheduleRequest,
@@ -54,7 +48,6 @@ export async function scheduleReport(
   );
 }
 
-/** Changes the schedule of a report or of statements. @param request.make returns the checked input of a run */
 export async function changeSchedule(
   settings: Settings,
   request: {
@@ -95,7 +88,6 @@ export async function changeSchedule(
   );
 }
 
-/** Refuses now what a run would refuse. */
 async function checked(
   request: ScheduleRequest,
   { name, report }: { readonly name: string; readonly report: string },
@@ -112,7 +104,6 @@ async function checked(
   };
 }
 
-/** Absolute. @throws CliError (exit 2) no folder is given */
 export function neededFolder(folder: string | undefined): string {
   if (folder !== undefined) return resolve(folder);
   throw new CliError(EXIT.usage, 'a scheduled report needs a folder to be written to', {
@@ -144,7 +135,6 @@ export async function readableTables(tables: OptionalTables): Promise<Record<str
   return found;
 }
 
-/** An absolute path, since the worker runs elsewhere. @throws CliError (exit 2) */
 async function readable(path: string): Promise<string> {
   await access(path, constants.R_OK).catch((error: unknown) => {
     throw cannotBeRead(path, error);
@@ -163,7 +153,6 @@ function cannotBeRead(path: string, error: unknown): CliError {
   );
 }
 
-/** Without undefined values, which JSON cannot represent. */
 function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

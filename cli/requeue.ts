@@ -1,5 +1,3 @@
-/** Requeues refused items: a delivery is processed again, a file is requested again by its invoice's workflow. */
-
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
@@ -15,7 +13,6 @@ export interface Requeue {
   readonly ids: readonly string[];
 }
 
-/** @returns a sentence for each; @throws CliError (exit 7) when one is still not acceptable, after all were tried */
 export async function requeue({ settings, quarantine, ids }: Requeue): Promise<readonly string[]> {
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const partnerIds = () => (settings.partnerId === null ? [] : [settings.partnerId]);
@@ -47,7 +44,7 @@ export async function requeue({ settings, quarantine, ids }: Requeue): Promise<r
   });
 }
 
-/** The bytes of a file never change, so its invoice requests a new one. The item leaves quarantine when that is loaded. */
+/** The bytes of a file never change, so its invoice requests a new one. */
 async function requeueFile(file: {
   readonly settings: Settings;
   readonly quarantine: Quarantine;

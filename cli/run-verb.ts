@@ -1,15 +1,11 @@
-/** Finds the command, loads its file, runs it, and prints errors to stderr. */
-
 import { Command, CommanderError } from 'commander';
 import { version } from '../lib/runtime.ts';
 import { EXIT, printError } from './errors.ts';
 import { endOnEarlySignal } from './terminal/interaction.ts';
 import { VERBS } from './verbs.ts';
 
-/** Commands that run until they are stopped. */
 const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
-/** @param args without Node and the program @returns the exit code */
 export async function runVerb(args: readonly string[]): Promise<number> {
   try {
     // Not an option of the program: a command has an option of the same name.
@@ -29,7 +25,6 @@ export async function runVerb(args: readonly string[]): Promise<number> {
   }
 }
 
-/** All commands by name and summary, and the named one with its options. */
 async function programFor(args: readonly string[]): Promise<Command> {
   const { sharedOptions } = await import('./verb.ts');
   const program = new Command('billsync')
@@ -51,7 +46,6 @@ async function programFor(args: readonly string[]): Promise<Command> {
   return program;
 }
 
-/** Makes the parser throw errors of usage instead of ending the process. */
 function throwErrors(command: Command): void {
   command
     .exitOverride((error) => {
@@ -62,7 +56,7 @@ function throwErrors(command: Command): void {
   command.commands.forEach(throwErrors);
 }
 
-/** Suggests options that begin with the unknown one; the parser compares only letters. */
+/** The parser compares only letters. */
 function withLongerOption(error: CommanderError, command: Command): CommanderError {
   const [, unknown] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
   if (error.code !== 'commander.unknownOption' || unknown === undefined) return error;

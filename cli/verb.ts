@@ -1,5 +1,3 @@
-/** The common parts of all commands: an example, shared options, settings, output, and the audit log. */
-
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
@@ -26,7 +24,6 @@ export interface Run<Flags = object> {
   readonly settings: Settings;
   readonly output: Output;
   readonly flags: Flags;
-  /** Sets the result for the audit log, as a sentence. */
   readonly recordOutcome: (detail: string) => void;
 }
 
@@ -41,7 +38,6 @@ export interface SharedFlags {
   readonly verbose?: boolean;
 }
 
-/** A command that is loaded when it is used. */
 export interface VerbEntry {
   readonly name: string;
   readonly summary: string;
@@ -56,12 +52,10 @@ export class Verb extends Command {
     return this.#isAudited !== null;
   }
 
-  /** The result is one document. */
   json(): this {
     return this.option('--json', 'one JSON document on stdout');
   }
 
-  /** The result is rows. */
   ndjson(): this {
     const lines = new Option('--ndjson', 'a line of JSON per item on stdout').conflicts('json');
     return this.json().addOption(lines);
@@ -77,7 +71,6 @@ export class Verb extends Command {
     return this;
   }
 
-  /** The work of the command on a data folder of the right environment. */
   run<Flags, Args extends readonly unknown[]>(
     work: (run: Run<Flags>, ...args: Args) => void | Promise<void>,
   ): this {
@@ -96,7 +89,6 @@ export class Verb extends Command {
   }
 }
 
-/** @param example lines of the help, without a prompt */
 export function verb(nameAndArguments: string, summary: string, example: string): Verb {
   const [name = '', ...rest] = nameAndArguments.split(' ');
   const command = new Verb(name).description(summary);
@@ -104,14 +96,12 @@ export function verb(nameAndArguments: string, summary: string, example: string)
   return command.addHelpText('after', `\nExample:\n${indent(example)}`);
 }
 
-/** A command that only contains others, for example `invoices`. */
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
   const command = new Command(name).description(summary);
   for (const child of commands) command.addCommand(child);
   return command.addHelpText('after', `\nExample:\n  billsync ${name} ${commands[0]?.name()} --help`);
 }
 
-/** Options of the program, which are accepted before and after the name of a command. */
 export function sharedOptions(): readonly Option[] {
   return [
     new Option('--config <file>', 'settings file; by default BILLSYNC_CONFIG, then ./billsync.yaml'),
@@ -125,7 +115,6 @@ export function sharedOptions(): readonly Option[] {
   ];
 }
 
-/** The settings and output of the command that is being run. @throws SettingsError */
 export function contextOf(
   command: Command,
   overrides: Readonly<Record<string, string>> = {},
@@ -156,14 +145,12 @@ export function useSharedFiles({ dataDir, warehouse, environment }: Settings): v
   registerUserStore(dataDir, warehouse.kind === 'ducklake' ? () => open(warehouse) : null);
 }
 
-/** For commands that work without settings. */
 export function outputOf(command: Command, scrub?: Scrub): Output {
   const flags = command.optsWithGlobals<SharedFlags>();
   const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';
   return createOutput({ form, quiet: flags.quiet === true, ...(scrub === undefined ? {} : { scrub }) });
 }
 
-/** The shared flags as settings by variable name. */
 export function settingFlags(flags: SharedFlags): Record<string, string> {
   const texts: Record<string, string> = Object.fromEntries(flags.setting ?? []);
   if (flags.config !== undefined) texts.BILLSYNC_CONFIG = flags.config;
@@ -181,12 +168,10 @@ export function seconds(text: string): number {
 
 const MAX_TIMER_SECONDS = 24 * 86_400;
 
-/** For repeatable options. */
 export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }
 
-/** For options that are counts. */
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value)) {
@@ -203,7 +188,7 @@ export function instant(text: string): string {
   throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
-/** For the end of a period of instants: a date means its end in UTC. @returns ISO 8601 UTC, exclusive */
+/** A date means its end in UTC. @returns ISO 8601 UTC, exclusive */
 export function endInstant(text: string): string {
   const start = instant(text);
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(Date.parse(start) + 86_400_000).toISOString() : start;

@@ -1,5 +1,3 @@
-/** All commands with their summaries; the file of a command is loaded when it is used. */
-
 import type { Command } from 'commander';
 import type { VerbEntry } from './verb.ts';
 

@@ -1,5 +1,3 @@
-/** Connections of commands to Temporal and its workflows. */
-
 import type { Client } from '@temporalio/client';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
@@ -17,7 +15,6 @@ export async function withArchive<T>(settings: Settings, work: (archive: Archive
   return work(archive).finally(() => archive.close());
 }
 
-/** @throws temporal-unreachable (exit 5) */
 export async function withTemporal<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
   const { connectTemporal } = await import('../lib/temporal/connect.ts');
   const connection = await connectTemporal(settings, { log: commandLog(settings) });
@@ -28,21 +25,15 @@ export async function withTemporal<T>(settings: Settings, work: (client: Client)
   }
 }
 
-/** The log of a command: only errors. */
 export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
 
-/** Requests a retry from the invoice's workflow, and starts one when none is open. @throws temporal-unreachable */
 export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
 
-/**
- * The partner is that of the events, or of the account for an invoice without an event. @throws CliError (exit 2), or
- * an error of the service
- */
 export async function addressOf(settings: Settings, invoice: ReportRow): Promise<InvoiceAddress> {
   const partnerId = invoice.partner_id ?? (await partnerIdOf(settings));
   return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
@@ -52,7 +43,6 @@ export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
   readonly dryRun: boolean;
 }
 
-/** @returns how many events match, and were sent unless it was a dry run */
 export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
   const { replayEvents } = await import('../webhook/requeue.ts');
   const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
@@ -65,7 +55,6 @@ export async function replay(settings: Settings, request: ReplayRequest): Promis
   });
 }
 
-/** @throws SettingsError, CredentialsRefusedError, UnreachableError */
 export async function partnerIdOf(settings: Settings): Promise<string> {
   if (settings.partnerId !== null) return settings.partnerId;
   const known = partnerIdOfRunning(settings) ?? (await publishedPartnerId(settings));
@@ -81,13 +70,11 @@ export async function partnerIdOf(settings: Settings): Promise<string> {
   throw new CliError(EXIT.usage, 'the token names no partner', { hint: 'set BILLSYNC_PARTNER_ID' });
 }
 
-/** `up --sandbox` knows an account that no setting here names. */
 function partnerIdOfRunning(settings: Settings): string | null {
   const up = readRunFile(settings, 'up');
   return up?.partnerId !== undefined && isAlive(up.pid) ? up.partnerId : null;
 }
 
-/** The published file knows the partner, so no further settings are needed beside a running `up`. */
 async function publishedPartnerId(settings: Settings): Promise<string | null> {
   const { ifPublished } = await import('./published.ts');
   const partners = await ifPublished(settings, (published) => published.query('partners'));

@@ -1,7 +1,4 @@
-/**
- * Work that only the one writer of the warehouse may do: requested from the running worker through Temporal, or done
- * here with the lock when no worker runs.
- */
+/** Requested from the running worker through Temporal, or done here with the lock when no worker runs. */
 
 import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
@@ -16,17 +13,13 @@ import { CliError, EXIT } from './errors.ts';
 import { onInterrupt } from './terminal/interaction.ts';
 
 export interface WriterWork<T> {
-  /** Name in the lock while the work is done here. */
   readonly role: string;
   readonly request: (client: Client) => Promise<T>;
-  /** Creates the data folder if it is missing; otherwise a missing folder is an error. */
   readonly makesFolder?: boolean;
-  /** Starts before the warehouse is open, once it is clear that the work is done here. */
   readonly begin?: () => Promise<void>;
   readonly direct: (warehouse: Warehouse, archive: Archive) => Promise<T>;
 }
 
-/** @throws warehouse-locked (exit 8) a command holds the warehouse, temporal-unreachable (exit 5) */
 export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Promise<T> {
   if (await workerIsRunning(settings)) {
     const { withTemporal } = await import('./with-temporal.ts');
@@ -44,12 +37,7 @@ export interface OpenWriter {
   readonly close: () => Promise<void>;
 }
 
-/**
- * Opens the warehouse for work that no worker does, in an existing data folder.
- *
- * @param how.isAlone a lake too lets no other writer in until it is closed
- * @throws warehouse-locked (exit 8) another process has it
- */
+/** @param how.isAlone a lake too lets no other writer in @throws warehouse-locked (exit 8) */
 export function openWriter(
   settings: Settings,
   role: string,
@@ -65,7 +53,6 @@ async function open(
   how: { readonly isAlone?: boolean } = {},
 ): Promise<OpenWriter> {
   await refuseOpenToAll(settings.dataDir);
-  // Loaded after `begin`, whose work continues meanwhile.
   const { commandLog } = await import('./with-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');
   const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
@@ -95,11 +82,6 @@ function requireFolder(settings: Settings): void {
   requireRecords(settings);
 }
 
-/**
- * Refuses places on this machine that have neither archive nor warehouse, before anything is made there.
- *
- * @throws CliError (exit 3)
- */
 export function requireRecords(settings: Settings): void {
   const { dataDir, archive, warehouse } = settings;
   if (archive.kind !== 'folder' || warehouse.kind !== 'duckdb') return;
@@ -110,7 +92,6 @@ export function requireRecords(settings: Settings): void {
   });
 }
 
-/** An empty archive would be verified without a finding. @throws CliError (exit 3) */
 export async function requireRecordsIn(
   archive: Archive,
   { archive: place, dataDir }: Settings,

@@ -1,6 +1,6 @@
 /**
- * The audit log: `audit/log.ndjson` of the user store, one JSON object a line, appended before the work begins (ADR 20). Each entry
- * contains the SHA-256 of the line of the entry before it, so a changed, removed or inserted entry is found.
+ * The audit log (ADR 20). An entry is appended before the work begins, and contains the SHA-256 of the line before
+ * it.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,26 +11,18 @@ import { wellFormedJson } from './wire/json.ts';
 import { beginningOf } from './wire/text.ts';
 
 const Entry = z.object({
-  /** From 1, without gaps. */
   number: z.int().positive(),
-  /** ISO 8601 UTC. */
   at: z.string(),
-  /** Name of the user on this machine, or of the operator at the dashboard. */
   by: z.string(),
   via: z.enum(['command', 'dashboard']),
-  /** Name of the command, `quarantine discard`; the dashboard's actions use the same names. */
   action: z.string(),
-  /** Ids or files. */
   target: z.array(z.string()).readonly(),
-  /** null when no reason was requested. */
   reason: z.string().nullable(),
   /** `begun` is written before the work, one of the others after it; without them the process ended meanwhile. */
   outcome: z.enum(['begun', 'done', 'failed']),
-  /** The result in a sentence; empty while it is begun. */
   detail: z.string(),
-  /** Number of the entry that began it; null for that one. */
   began: z.number().nullable(),
-  /** SHA-256 of the line of the entry before, in hex; of nothing for the first. */
+  /** SHA-256 in hex of the line before; of nothing for the first. */
   previous: z.string(),
 });
 
@@ -39,25 +31,21 @@ export type AuditNote = Omit<AuditEntry, 'number' | 'at' | 'previous'>;
 
 export interface AuditVerdict {
   readonly entries: number;
-  /** SHA-256 of the newest entry: kept elsewhere it proves that nothing was cut off since; null when there is none. */
   readonly head: string | null;
-  /** Contradictions in the log, in sentences; empty when there is none. */
   readonly problems: readonly string[];
 }
 
 export interface AuditLog {
-  /** Durable before it resolves, also after an entry that was damaged. @throws the error of the user store */
+  /** Durable before it resolves. @throws the error of the user store */
   write(note: AuditNote): Promise<AuditEntry>;
-  /** Newest first. Lines that are no entry are left out; `verify` finds them. */
   newest(limit: number): Promise<readonly AuditEntry[]>;
-  /** Reads every entry. @param known hash of an entry that was the newest once */
+  /** @param known hash of an entry that was the newest once */
   verify(known?: string | null): Promise<AuditVerdict>;
 }
 
-/** Limit for each text, in characters. */
 const MAX_TEXT = 2_000;
 
-/** @param options.scrub removes secrets from the entry: the message of an error may repeat one */
+/** @param options.scrub the message of an error may repeat a secret */
 export function openAuditLog(
   dataDir: string,
   options: { readonly now?: () => Date; readonly scrub?: Scrub } = {},
@@ -98,7 +86,7 @@ export function openAuditLog(
   };
 }
 
-/** Writes an entry before and after `work`. @throws the error of `work`, once it is in the log */
+/** @throws the error of `work`, once it is in the log */
 export async function audited<T>(
   log: AuditLog,
   note: Pick<AuditNote, 'by' | 'via' | 'action' | 'target' | 'reason'>,
@@ -152,7 +140,6 @@ function linesIn(file: Buffer | null): readonly string[] {
   return String(wholeLines(file)).split('\n').slice(0, -1);
 }
 
-/** null when the line is not an entry. */
 function readEntry(line: string): AuditEntry | null {
   try {
     return Entry.safeParse(JSON.parse(line)).data ?? null;

@@ -1,32 +1,23 @@
-/** Checks all of a YAML file that a person writes; problems are reported with their line. */
-
 import type { ParsedNode } from 'yaml';
 import type { z } from 'zod';
 
 export interface CheckedYaml<T> {
   readonly value: T;
-  /** Refuses a value that the schema cannot check. @throws the error of the file, with the line of the value */
+  /** @throws the error of the file, with the line of the value */
   refuse(where: readonly PropertyKey[], what: string): never;
 }
 
 export interface YamlFile {
-  /** For messages. */
   readonly path: string;
   readonly text: string;
 }
 
-/**
- * Every scalar is text, so that 0.30 stays 0.30.
- *
- * @param asError of a problem, which names file and line
- * @throws what `asError` makes
- */
+/** Every scalar is text, so that 0.30 stays 0.30. @throws what `asError` returns */
 export async function readCheckedYaml<T>(
   { path, text }: YamlFile,
   schema: z.ZodType<T>,
   asError: (problem: string) => Error,
 ): Promise<CheckedYaml<T>> {
-  // Most data folders have no such file, and their processes start sooner without it.
   const { LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(text, {

@@ -1,7 +1,4 @@
-/**
- * Converts values of DuckDB to JSON. The binding writes instants with the offset of the process's time zone, whatever the
- * session's `TimeZone` is, so instants are converted here.
- */
+/** The binding writes instants with the offset of the process's time zone, whatever the session's `TimeZone` is. */
 
 import {
   type DuckDBConnection,
@@ -14,7 +11,6 @@ import {
   JsonDuckDBValueConverter,
 } from '@duckdb/node-api';
 
-/** Like the binding's own JSON, with instants as `instantText`. */
 export const jsonValue: DuckDBValueConverter<Json> = (value, type, converter) =>
   type.typeId === DuckDBTypeId.TIMESTAMP_TZ && value !== null
     ? instantText(value as DuckDBTimestampTZValue)
@@ -29,23 +25,17 @@ export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampVal
   return beyondMillis === 0n ? text : text.replace('Z', `${String(beyondMillis).padStart(3, '0')}Z`);
 }
 
-/** @param text decimal digits with at most `scale` of them after the point */
 export function decimalValue(text: string, width: number, scale: number): DuckDBDecimalValue {
   const [whole = '0', fraction = ''] = text.split('.');
   return new DuckDBDecimalValue(BigInt(`${whole}${fraction.padEnd(scale, '0')}`), width, scale);
 }
 
-/** Days from 1970-01-01 to a day, `YYYY-MM-DD`. */
 export function dayNumber(day: string): number {
   return Date.parse(`${day}T00:00:00Z`) / 86_400_000;
 }
 
-/**
- * For a connection that may be inside a transaction. DuckDB's destructor would roll back, and an error there (PostgreSQL was
- * restarted) ends the process; the error of a statement can be caught.
- */
+/** DuckDB's destructor would roll back, and an error there (PostgreSQL was restarted) ends the process. */
 export async function rollBackAndClose(connection: DuckDBConnection): Promise<void> {
-  // DuckDB refuses it outside a transaction.
   await connection.run('rollback').catch(() => undefined);
   connection.closeSync();
 }

@@ -1,7 +1,4 @@
-/**
- * Answers wrong credentials with a delay, a log line and an alert. Valid credentials are never delayed, from whichever address:
- * guesses of others behind the same address must not cost an event.
- */
+/** Valid credentials are never delayed: guesses of others behind the same address must not cost an event. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
@@ -13,7 +10,6 @@ export type FailedLogins = ReturnType<typeof createFailedLogins>;
 
 export interface FailedLoginsMessages {
   readonly alertKey: AlertKey;
-  /** A sentence up to the address. */
   readonly title: string;
   readonly detail: string;
   readonly log: string;
@@ -37,7 +33,6 @@ export function addressKey(address: string | undefined): string {
   return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;
 }
 
-/** One per server that requires credentials. @param deps.wait replaces the timer in tests */
 export function createFailedLogins(deps: {
   readonly log: Logger;
   readonly alerts?: Alerts;
@@ -45,7 +40,6 @@ export function createFailedLogins(deps: {
   readonly wait?: (ms: number) => Promise<unknown>;
 }) {
   const { messages, wait = (ms) => sleep(ms, undefined, { ref: false }) } = deps;
-  /** Failures since the last success, the address with the oldest last failure first. */
   const failures = new Map<string, number>();
   let waiting = 0;
 
@@ -55,7 +49,6 @@ export function createFailedLogins(deps: {
     failures.set(address, failed);
     const [oldest = ''] = failures.keys();
     if (failures.size > MAX_ADDRESSES) failures.delete(oldest);
-    // The 1st, 2nd, 4th, 8th, …
     if (Number.isInteger(Math.log2(failed))) deps.log.warn({ address, count: failed }, messages.log);
     if (failed >= ALERT_FROM) {
       deps.alerts?.raise({
@@ -68,7 +61,7 @@ export function createFailedLogins(deps: {
   }
 
   return {
-    /** Resolves when the refusal may be sent; false: too many others are waiting, answer without the delay. */
+    /** false: too many others are waiting; answer without the delay. */
     async failed(address: string): Promise<boolean> {
       const delayed = count(address) - UNDELAYED_FAILURES;
       if (delayed <= 0) return true;

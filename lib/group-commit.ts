@@ -1,7 +1,4 @@
-/**
- * Groups the items of many callers, where a group costs nearly as much as one item: items that arrive while a group is
- * processed form the next one. An idle GroupCommit starts immediately; `lingerMs` delays only the groups that follow another.
- */
+/** Items that arrive while a group is processed form the next group. An idle GroupCommit starts immediately. */
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -10,17 +7,11 @@ interface Waiting<T, R> {
 }
 
 export interface GroupLimits<T> {
-  /** A larger group would keep its callers waiting for no further gain; 200 by default. */
   readonly maxItems?: number;
   readonly weigh?: (item: T) => number;
-  /** Limit for the sum of a group; a heavier item forms a group of its own. */
   readonly maxWeight?: number;
-  /**
-   * Whether one item can make its group fail, so that its halves are tried again; otherwise all items fail. True by
-   * default.
-   */
+  /** true (default): one item can make its group fail, so its halves are tried again. */
   readonly splitsOnFailure?: boolean;
-  /** Delay before the next group after one of several items, or while items wait, unless enough wait; 0 by default. */
   readonly lingerMs?: number;
 }
 
@@ -43,7 +34,7 @@ export class GroupCommit<T, R> {
     };
   }
 
-  /** @throws what `commit` throws for this member alone; a failing member does not fail the rest of its group */
+  /** @throws what `commit` throws for this item alone */
   do(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });

@@ -1,7 +1,4 @@
-/**
- * Every metric, with the names and units of Prometheus: seconds and bytes, `_total` on counters, and labels with few
- * values (never an invoice, an event or a URL). docs/reference/metrics.md is generated from this table.
- */
+/** Labels have few values: never an invoice, an event or a URL. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -9,7 +6,6 @@ interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];
 }
 
@@ -25,9 +21,7 @@ const histogram = <const Labels extends readonly string[] = []>(
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** By name without the prefix `billsync_`. */
 export const METRICS = {
-  // Receiving
   deliveries_total: counter(
     'Deliveries by their answer: accepted, duplicate, ignored, quarantined, rejected, unauthorized, unavailable.',
     ['status'],
@@ -49,7 +43,6 @@ export const METRICS = {
     ['reason'],
   ),
   webhook_certificate_expiry_timestamp_seconds: gauge('When the certificate of the endpoint expires.'),
-  // The billing service
   service_calls_total: counter(
     'Calls of the billing service and its storage, by endpoint (token, ping, regenerate, details, export-csv, storage) and answer: the HTTP status, or the reason for none.',
     ['endpoint', 'answer'],
@@ -62,7 +55,6 @@ export const METRICS = {
   downloaded_bytes_total: counter('Bytes of files that were downloaded and verified.'),
   token_obtained_timestamp_seconds: gauge('When the current access token was obtained.'),
   token_expiry_timestamp_seconds: gauge('When the current access token expires.'),
-  // Loading and publishing
   invoices: gauge('Published invoices, by state.', ['state']),
   shipments: gauge('Published shipments that count in totals.'),
   loads_total: counter(
@@ -84,7 +76,6 @@ export const METRICS = {
   ),
   publication_failures_total: counter('Failed publications, which are retried.'),
   expected_invoices_missing: gauge('Expected invoices that are missing, by kind of gap.', ['kind']),
-  // The process and its machine
   alerts_open: gauge('Open alerts, by name and severity; the runbook has a page for each.', [
     'alert',
     'severity',
@@ -105,17 +96,12 @@ export type NameOf<Kind extends MetricDefinition['kind']> = {
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Created once per process; several parts may request it. */
   counter<Name extends NameOf<'counter'>>(name: Name): Counter<LabelOf<Name>>;
   gauge<Name extends NameOf<'gauge'>>(name: Name): Gauge<LabelOf<Name>>;
   histogram<Name extends NameOf<'histogram'>>(name: Name): Histogram<LabelOf<Name>>;
-  /** Runs `measure` before the metrics are read, at most every `everyMs`; after a failure the values stay. */
   beforeRead(measure: () => Promise<void> | void, everyMs?: number): void;
-  /** Metrics of another process of the same `up`, as its `ownText`. */
   setNeighbour(name: string, text: string): void;
-  /** The text of this process. */
   ownText(): Promise<string>;
-  /** The text of `/metrics`: this process and its neighbours. */
   text(): Promise<string>;
 }
 
@@ -124,7 +110,6 @@ const PREFIX = 'billsync_';
 const LAG_EVERY_MS = 50;
 type AnyMetric = Counter<string> | Gauge<string> | Histogram<string>;
 
-/** @param role label of every metric */
 export function createMetrics(role: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ role });
@@ -185,7 +170,7 @@ function atMostEvery(everyMs: number, measure: () => Promise<void> | void): () =
   };
 }
 
-/** Prometheus wants one description per metric, followed by all its lines; the label `role` separates the processes. */
+/** Prometheus requires one description per metric, followed by all its lines. */
 function joined(texts: readonly string[]): string {
   const metrics = new Map<string, string>();
   for (const metric of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {

@@ -1,27 +1,23 @@
-/** Processes and ports of this machine. A pid from a file may belong to another process by now. */
-
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+const STOP_TIMEOUT_MS = 10_000;
 const HAS_PROC = existsSync('/proc/self/stat');
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The kernel's start time where it can be had: a reused pid is another process. null: not known. */
+  /** The kernel's start time, because a pid may be reused; null: not known. */
   readonly started: string | null;
 }
 
-/** Stored so that another process can check whether the pid is still this process. */
 export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
 }
 
-/**
- * The boot and the pid namespace in which this process's pid means it; null where there is no /proc. Another container, and another
- * machine, has the same pids for other processes.
- */
+/** Another container or machine has the same pids for other processes; null where there is no /proc. */
 export function ownNamespace(): string | null {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -30,7 +26,7 @@ export function ownNamespace(): string | null {
   }
 }
 
-/** Whether that process still runs. A zombie counts as ended: it holds no file and no port. */
+/** A zombie counts as ended: it holds no file and no port. */
 export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
   // Our own pid without our start: a process of an earlier boot or container had the same one.
   if (pid === process.pid) return started !== null && started === startOf(pid);
@@ -39,7 +35,6 @@ export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
   return started === null || now === null || started === now;
 }
 
-/** Whether any process has that pid, also of another user; a zombie does not count. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -48,8 +43,27 @@ export function isAlive(pid: number): boolean {
   }
   if (!HAS_PROC) return true;
   const state = stateOf(pid)?.[0];
-  // No entry: it ended between the two questions.
   return state !== undefined && state !== 'Z';
+}
+
+/** Resolves once the process is gone: only then are its files and ports free. SIGKILL loses no acknowledged write. */
+export async function endProcess(pid: number, timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+  for (const [signal, limitMs] of [
+    ['SIGTERM', timeoutMs],
+    ['SIGKILL', STOP_TIMEOUT_MS],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    const deadline = Date.now() + limitMs;
+    while (Date.now() < deadline) {
+      if (!isAlive(pid)) return;
+      await sleep(25);
+    }
+  }
+  throw new Error(`The process ${pid} does not end.`);
 }
 
 /** Field 22 of /proc/PID/stat; null where there is no /proc. */
@@ -67,7 +81,6 @@ function stateOf(pid: number): readonly string[] | null {
   }
 }
 
-/** For example `process 4711 (node dist/cli/main.js up)`; null when unknown: not Linux, or the process of another user. */
 export function holderOf(port: number): string | null {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(table, port)));
   if (sockets.size === 0) return null;
@@ -114,10 +127,6 @@ function linkOf(path: string): string {
   }
 }
 
-/**
- * Listens on a port for a moment. @returns the port, a free one for 0 @throws the system's error, EADDRINUSE when it
- * is taken
- */
 export async function listenOnce({
   host,
   port,
@@ -134,7 +143,6 @@ export async function listenOnce({
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** Pids of this machine's other processes that were started with every one of `wanted`, each a whole argument. */
 export function findProcesses(wanted: readonly string[]): readonly number[] {
   return listProcesses()
     .filter(

@@ -1,6 +1,3 @@
-/** Lets only a few pieces of work run at once; the others wait in order. */
-
-/** @throws the signal's reason when it aborts while the work waits */
 export type Semaphore = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Work must not wait for other work of the same semaphore: all slots could then be held by waiters. */
@@ -37,11 +34,7 @@ function freeSlot(waiting: (() => void)[], signal: AbortSignal | undefined): Pro
   });
 }
 
-/**
- * Starts the work of all items in their order, at most `atOnce` at a time.
- *
- * @throws the first error, when the work in progress has ended; no further work starts after it
- */
+/** @throws the first error, when the work in progress has ended; no further work starts after it */
 export async function forEachBounded<T>(
   items: readonly T[],
   atOnce: number,

@@ -1,8 +1,6 @@
 /**
- * Notifies systemd that a role is ready, alive or stopping (sd_notify(3)); does nothing without systemd.
- *
- * Node has no datagram sockets of the unix family, so `systemd-notify` sends the messages. The unit has
- * `NotifyAccess=all`, since the sender is a child process.
+ * sd_notify(3) by `systemd-notify`, since Node has no datagram sockets of the unix family. The unit has
+ * `NotifyAccess=all`, because a child process sends.
  */
 
 import { execFile } from 'node:child_process';
@@ -13,18 +11,15 @@ const run = promisify(execFile);
 const NOTIFY_TIMEOUT_MS = 10_000;
 
 export interface ServiceManager {
-  /** From here on, systemd is also notified twice in each watchdog interval that the event loop turns. */
   ready(status: string): void;
   stopping(): void;
 }
 
 export interface ServiceManagerOptions {
-  /** NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, as systemd sets them. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** A failure is logged once, as a warning; nothing waits for the messages. */
 export function serviceManager({ env, log }: ServiceManagerOptions): ServiceManager {
   if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
@@ -52,7 +47,6 @@ export function serviceManager({ env, log }: ServiceManagerOptions): ServiceMana
   };
 }
 
-/** null: there is no watchdog, or it watches another process. */
 function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: ServiceManagerOptions['env']): number | null {
   if (WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid) return null;
   const milliseconds = Number(WATCHDOG_USEC) / 1_000;

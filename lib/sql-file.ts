@@ -4,11 +4,7 @@ import { readFileSync } from 'node:fs';
 
 const files = new Map<string, ReadonlyMap<string, string>>();
 
-/**
- * Reads the whole file once per process, since an upgrade may replace it while the process runs.
- *
- * @throws Error text before the first name that is no comment, a name used twice, or a section without a statement
- */
+/** The file is read once per process, since an upgrade may replace it while the process runs. */
 export function statementsIn(file: URL): ReadonlyMap<string, string> {
   let statements = files.get(file.href);
   if (statements === undefined) {
@@ -18,7 +14,6 @@ export function statementsIn(file: URL): ReadonlyMap<string, string> {
   return statements;
 }
 
-/** @throws Error the file has no statement of this name */
 export function statementIn(file: URL, name: string): string {
   const statement = statementsIn(file).get(name);
   if (statement === undefined) throw new Error(`${file.pathname} has no statement "${name}".`);

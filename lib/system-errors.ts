@@ -1,5 +1,3 @@
-/** Errors of the operating system, with their problem and advice in plain words. */
-
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'this user may not read or write it',
@@ -59,7 +57,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   ETXTBSY: 'end that program, then try again',
 };
 
-/** Below 1024 a port is the privilege of root on most systems. */
 const NO_PORT = {
   problem: 'this user may not listen there',
   advice: 'choose a port from 1024, or give the process the right to this one (CAP_NET_BIND_SERVICE)',
@@ -73,11 +70,9 @@ export interface SystemError {
   /** A file, or an address with its port; null when unknown. */
   readonly path: string | null;
   readonly problem: string;
-  /** How to fix it; one line. */
   readonly advice: string;
 }
 
-/** The first refusal of the operating system among an error and its causes; null when it is something else. */
 export function systemErrorIn(error: unknown): SystemError | null {
   if (!(error instanceof Error)) return null;
   const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & Listening;
@@ -95,7 +90,6 @@ export function systemErrorIn(error: unknown): SystemError | null {
   };
 }
 
-/** Fields that Node adds to a socket error. */
 interface Listening {
   readonly address?: string;
   readonly port?: number;
@@ -107,27 +101,24 @@ function placeOf(address: string | undefined, port: number | undefined): string 
   return port === undefined || port <= 0 ? host : `${host}:${port}`;
 }
 
-/** `/etc/x: there is no such file or folder`; any other error's own message. */
 export function messageOf(error: unknown): string {
   const found = systemErrorIn(error);
   if (found === null) return error instanceof Error ? error.message : String(error);
   return found.path === null ? found.problem : `${found.path}: ${found.problem}`;
 }
 
-/** The beginning of any thrown value's message. */
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** For `.catch`: adds the path, which the system omits for an open file, for example when a disk is full. */
+/** For `.catch`. The system omits the path of an open file, for example when a disk is full. */
 export function naming(path: string): (error: unknown) => never {
   return (error) => {
     throw named(error, path);
   };
 }
 
-/** Runs what needs a file and names the file in the system's refusal. */
 export function withName<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -141,7 +132,6 @@ function named(error: unknown, path: string): unknown {
   return Object.assign(error, { path });
 }
 
-/** DuckDB reports system errors only in the text of its message. */
 function fromDuckDb({ message }: Error): SystemError | null {
   const [first = ''] = message.split('\n', 1);
   if (!first.startsWith('IO Error:')) return null;
@@ -160,7 +150,6 @@ const DUCKDB_MESSAGES = [
   ['EIO', /input\/output error/i],
 ] as const;
 
-/** The `code` of a system error (`ENOSPC`, `EEXIST`, …), or null for anything else. */
 export function systemCode(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;

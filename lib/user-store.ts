@@ -1,7 +1,6 @@
 /**
- * The files that people make: claims, rules, saved views, sent statements, decisions on alerts, the audit log. Beside a DuckDB
- * file they lie in `user` of the data folder. Over a lake they lie in PostgreSQL (warehouse/lake/user-files.ts), so that all
- * machines have the same.
+ * The files that people make. Over a lake they are in PostgreSQL (warehouse/lake/user-files.ts), so that all machines
+ * have the same.
  */
 
 import { readdir, truncate } from 'node:fs/promises';
@@ -15,36 +14,24 @@ import { naming, systemCode } from './system-errors.ts';
 import { EXIT, errorClass } from './wire/errors.ts';
 
 export interface UserStore {
-  /** Whether other machines use the same files. */
   readonly isShared: boolean;
-  /** @returns null when there is no such file */
   read(path: string): Promise<Buffer | null>;
-  /** Paths of all files below a folder, sorted; those of the store for `''`. */
   list(folder: string): Promise<readonly string[]>;
   /**
-   * Replaces a file as a whole, so that of two changes at once the second one sees the first.
-   *
-   * @param to returns null to change nothing; called again when the file changed meanwhile
-   * @param options.isFlushed false where a power cut may undo the change
-   * @returns whether the file was written; durable then
+   * `to` returns null to change nothing, and is called again when the file changed meanwhile. `isFlushed: false`
+   * where a power cut may undo the change.
    */
   change(
     path: string,
     to: (before: Buffer | null) => Uint8Array | string | null,
     options?: { readonly isFlushed?: boolean },
   ): Promise<boolean>;
-  /**
-   * Appends a line that may depend on the ones before it. Durable when it resolves. A line without its end, which a power cut or a
-   * full disk left behind, was never confirmed and is replaced.
-   */
+  /** Durable when it resolves. A line without its end was never confirmed and is replaced. */
   append(path: string, toLine: (before: Buffer) => string): Promise<void>;
-  /** @returns whether there was one */
   remove(path: string): Promise<boolean>;
-  /** The file's place, for messages. */
   place(path: string): string;
 }
 
-/** Paths in the store. */
 export const USER_FILES = {
   alerts: 'alerts.json',
   audit: 'audit/log.ndjson',
@@ -52,7 +39,6 @@ export const USER_FILES = {
   claimWindows: 'claim-windows.yaml',
   costFindings: 'cost-findings.json',
   costRules: 'cost-rules.yaml',
-  /** CSV files that reports join. */
   reportFiles: 'report-files',
   savedViews: 'saved-views.json',
   sentStatements: 'sent-statements',
@@ -68,18 +54,16 @@ class UserStoreError extends errorClass({
 
 const elsewhere = new Map<string, () => Promise<UserStore>>();
 
-/** @param open for a data folder over a lake; null: its files are in `user` */
+/** @param open null: the files are in `user` of the data folder */
 export function registerUserStore(dataDir: string, open: (() => Promise<UserStore>) | null): void {
   if (open === null) elsewhere.delete(resolve(dataDir));
   else elsewhere.set(resolve(dataDir), open);
 }
 
-/** The store of the data folder: the registered one, else its folder `user`. */
 export async function userStore(dataDir: string): Promise<UserStore> {
   return elsewhere.get(resolve(dataDir))?.() ?? folderStore(dataFolder(dataDir).user);
 }
 
-/** @throws UserStoreError when another process keeps the file locked */
 export async function createUserFile(
   store: UserStore,
   path: string,
@@ -94,12 +78,10 @@ const LINE_END = 0x0a;
 /** Changes of this process wait for each other here, which is faster than by the lock. */
 const turns = new Map<string, Semaphore>();
 
-/** The complete lines of a file that is appended to. */
 export function wholeLines(file: Buffer | null): Buffer {
   return file === null ? Buffer.alloc(0) : file.subarray(0, file.lastIndexOf(LINE_END) + 1);
 }
 
-/** @param folder it is made by the first change */
 export function folderStore(folder: string): UserStore {
   const place = (path: string): string => join(folder, path);
   const read = (path: string): Promise<Buffer | null> => readIfThere(place(path)).catch(naming(place(path)));

@@ -1,7 +1,4 @@
-/**
- * A partner's account in one environment. The test and the production account share only the secret that signs tokens
- * (spec 5).
- */
+/** The test and the production account share only the secret that signs tokens (spec 5). */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +35,7 @@ export interface AccountOptions {
 export class Account {
   readonly environment: Environment;
   readonly partner: Partner;
-  /** Whether the billing management feature is enabled for the account (spec 1). */
+  /** Spec 1. */
   readonly hasBilling: boolean;
   readonly credentials: Credentials;
   readonly now: () => Date;
@@ -131,12 +128,11 @@ export class Account {
     return this.apiKeys().some(({ active, key }) => active && sameSecret(key, text));
   }
 
-  /** Every token issued so far stops working, as after a leak. */
   revokeTokens(): void {
     this.store.put('value', 'revokedUpTo', { value: this.now().getTime() });
   }
 
-  /** Removes invoices, events, deliveries, registrations, schedules and faults; credentials stay. */
+  /** Credentials stay. */
   async reset(): Promise<void> {
     await this.schedules.close();
     await this.deliveries.abandon();
@@ -145,7 +141,6 @@ export class Account {
     this.#addInitialData();
   }
 
-  /** Resolves when no delivery, no retry and no run of a schedule is in progress. */
   async idle(): Promise<void> {
     await this.schedules.idle();
     await this.deliveries.idle();
@@ -157,7 +152,6 @@ export class Account {
     this.store.close();
   }
 
-  /** The initial data of an account: its tenants and its first API key. */
   #addInitialData(): void {
     if (this.store.get('value', 'initialData') !== undefined) return;
     this.store.put('value', 'initialData', { value: this.now().toISOString() });
@@ -177,14 +171,13 @@ function openStore({ dataDir, environment }: AccountOptions): Store {
   return new Store(dir);
 }
 
-/** Addresses and credentials of one account, for the ready line, the admin API and the page. */
 export interface Connection {
   readonly baseUrl: string;
   readonly authUrl: string;
   readonly storageUrl: string;
   readonly adminUrl: string;
   readonly pageUrl: string;
-  /** The CA that signed the sandbox's certificates, PEM. */
+  /** PEM of the CA that signed the sandbox's certificates. */
   readonly caFile: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -192,7 +185,7 @@ export interface Connection {
   readonly partnerId: string;
 }
 
-/** The addresses of the listeners; `apiUrl` includes the path prefix of the account. */
+/** `apiUrl` includes the path prefix of the account. */
 export interface ListenerAddresses {
   readonly apiUrl: string;
   readonly storageUrl: string;

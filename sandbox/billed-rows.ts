@@ -1,4 +1,4 @@
-/** Every row as billed, whatever faults changed in files and events; receivers are compared with it. */
+/** Every row as billed, whatever faults changed in files and events. */
 
 import type { Account } from './account.ts';
 import type { InternalStatus } from './model.ts';
@@ -9,9 +9,8 @@ export interface BilledRow {
   readonly invoiceNumber: string;
   readonly status: InternalStatus;
   readonly level: 'tenant' | 'partner';
-  /** The CSV's Tenant column: tenant name, or partner name on partner-level invoices. */
+  /** Tenant name, or partner name on partner-level invoices. */
   readonly tenant: string;
-  /** null on partner-level invoices. */
   readonly tenantId: string | null;
   readonly invoiceDate: string;
   readonly shipDate: string;
@@ -27,7 +26,6 @@ export interface BilledRow {
   readonly serviceLevel: string | null;
 }
 
-/** All rows of all invoices, in the order of generation. */
 export async function* billedRows({ billing }: Account): AsyncGenerator<BilledRow> {
   for (const invoice of billing.invoices()) {
     const tenant = billing.tenantOf(invoice);

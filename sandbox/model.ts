@@ -1,11 +1,9 @@
-/** The data of the billing service: plain values that are stored as JSON. */
-
 import type { FaultName, Place } from './faults/fault-catalogue.ts';
 
 export const INTERNAL_STATUSES = ['DRAFT', 'PENDING_APPROVAL', 'APPROVED', 'CANCELED'] as const;
 export type InternalStatus = (typeof INTERNAL_STATUSES)[number];
 
-/** The events (spec 6): the status that an invoice has when each is sent, and whether it brings a file (spec 2.7). */
+/** The status that an invoice has when each event is sent (spec 6), and whether it brings a file (spec 2.7). */
 export const EVENTS = {
   invoice_created: { status: 'DRAFT', bringsFile: false },
   invoice_finalized: { status: 'APPROVED', bringsFile: true },
@@ -16,7 +14,7 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-/** The names of the statuses in events (spec 3, 6). */
+/** Spec 3, 6. */
 export const WEBHOOK_STATUS = {
   DRAFT: 'draft',
   PENDING_APPROVAL: 'pending',
@@ -24,7 +22,6 @@ export const WEBHOOK_STATUS = {
   CANCELED: 'voided',
 } as const satisfies Readonly<Record<InternalStatus, string>>;
 
-/** A partner's two accounts, which never mix (spec 5). */
 export type Environment = 'test' | 'production';
 
 /** 3PL partners bill tenants; enterprise partners have none (spec 1). */
@@ -38,14 +35,14 @@ export interface Partner {
 
 export interface Tenant {
   readonly tenantId: string;
-  /** The partner's own identifier of the tenant (spec 2.6). */
+  /** Spec 2.6. */
   readonly partnerTenantId: string;
   readonly name: string;
   readonly currencyCode: string;
   readonly weightUnit: 'LB' | 'KG';
 }
 
-/** The columns of the invoice CSV, in their order (spec 2.8). */
+/** Spec 2.8. */
 export const CSV_HEADERS = [
   'Tenant',
   'Invoice Generation Date',
@@ -63,7 +60,7 @@ export const CSV_HEADERS = [
   'Service Level',
 ] as const;
 
-/** One row of the invoice CSV (spec 2.8). Empty text is an empty cell; decimals are exact text. */
+/** Empty text is an empty cell; decimals are exact text (spec 2.8). */
 export interface Shipment {
   readonly shipDate: string;
   readonly origin: string;
@@ -77,14 +74,12 @@ export interface Shipment {
   readonly serviceLevel: string;
 }
 
-/** An exported file in object storage. Its bytes are generated again whenever they are read. */
+/** Its bytes are generated again whenever they are read. */
 export interface ExportFile {
-  /** Path in the bucket. */
   readonly key: string;
-  /** Lower-case hex, true to the bytes. */
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Name of the way in which the file is broken on purpose, null for a right one. */
+  /** null for a right file. */
   readonly malformation: string | null;
 }
 
@@ -109,40 +104,38 @@ export interface Invoice {
   readonly dueDate: string;
   readonly currencyCode: string;
   readonly weightUnit: 'LB' | 'KG';
-  /** Names the stream that the rows are drawn from. */
   readonly contentSeed: string;
   readonly shipmentCount: number;
   /** Exact sum of Billing Cost, decimal text. */
   readonly totalAmount: string;
-  /** The tenant-level invoices that a partner-level one sums (spec 2.9); empty otherwise. */
+  /** The invoices that a partner-level one sums (spec 2.9). */
   readonly sources: readonly string[];
   /** Rows given by a person instead of drawn ones. */
   readonly lines: readonly Shipment[] | null;
-  /** The right file: known from creation on, offered only after a successful export. */
+  /** Known from creation on, offered only after a successful export. */
   readonly file: ExportFile;
-  /** Files the export wrote, newest last; empty before approval and when the export failed (spec 6.6). */
+  /** Newest last; empty before approval and when the export failed (spec 6.6). */
   readonly exports: readonly ExportFile[];
   readonly stated: StatedTotals | null;
   readonly scheduleId: string | null;
   readonly history: readonly { readonly status: InternalStatus; readonly at: string }[];
 }
 
-/** A webhook registration (spec 2.3). */
 export interface Registration {
   readonly registrationId: string;
   readonly name: string;
   readonly url: string;
   readonly active: boolean;
   readonly eventTypes: readonly EventType[];
-  /** `all`, or the tenant ids chosen; always `all` for partners without tenants. */
+  /** Tenant ids; always `all` for partners without tenants. */
   readonly tenants: 'all' | readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  /** CA or certificate of the receiver to verify against; null accepts any certificate. */
+  /** null accepts any certificate. */
   readonly caPem: string | null;
   readonly createdAt: string;
 }
 
-/** An event as it was emitted; `body` is the exact text that every delivery of it carries. */
+/** `body` is the exact text that every delivery sends. */
 export interface BillingEvent {
   readonly eventId: string;
   readonly eventType: string;
@@ -157,14 +150,13 @@ export interface DeliveryAttempt {
   readonly number: number;
   readonly startedAt: string;
   readonly durationMs: number;
-  /** HTTP status, null when no answer came. */
+  /** null when no answer came. */
   readonly status: number | null;
   readonly error: string | null;
-  /** First part of the answer's body. */
   readonly responseBody: string;
 }
 
-/** `failed` is final: logged and not requeued (spec 6, rule 7). `dropped` was never sent, by a fault. */
+/** `failed` is final (spec 6, rule 7). `dropped` was never sent, by a fault. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'dropped';
 
 export interface Delivery {
@@ -181,25 +173,21 @@ export interface Delivery {
   readonly attempts: readonly DeliveryAttempt[];
 }
 
-/** A billing schedule (spec 3, additional rule). */
 export interface Schedule {
   readonly scheduleId: string;
   readonly name: string;
   readonly enabled: boolean;
-  /** Seconds between runs; null runs only on request. */
+  /** null runs only on request. */
   readonly everySeconds: number | null;
-  /** `tenant`: one invoice for each tenant; `partner`: one that sums them. */
   readonly level: 'tenant' | 'partner';
   readonly tenants: 'all' | readonly string[];
   readonly autoApprove: boolean;
-  /** Auto-approve for single tenants, by tenant id, where it differs from the schedule's. */
+  /** By tenant id, where auto-approve differs. */
   readonly tenantOverrides: Readonly<Record<string, boolean>>;
-  /** Rows of each invoice. */
   readonly shipments: number;
   readonly lastRunAt: string | null;
 }
 
-/** An API key (spec 5): valid until deactivated. */
 export interface ApiKey {
   readonly keyId: string;
   readonly key: string;
@@ -207,10 +195,10 @@ export interface ApiKey {
   readonly active: boolean;
 }
 
-/** Limits a fault to the named invoice, tenant and so on; a field that is left out matches all. */
+/** A field that is left out matches all. */
 export interface FaultTarget {
   readonly invoiceId?: string;
-  /** Tenant name, id, or the partner's own id of the tenant. */
+  /** Name, id, or the partner's own id. */
   readonly tenant?: string;
   readonly endpoint?: Place | readonly Place[];
   readonly eventType?: string;
@@ -220,17 +208,16 @@ export interface FaultTarget {
 export interface FaultRule {
   readonly faultId: string;
   readonly name: FaultName;
-  /** Share of the moments at which it strikes, 0 to 1. */
+  /** 0 to 1. */
   readonly rate: number;
-  /** How many times it strikes at most; null has no limit. */
+  /** null has no limit. */
   readonly count: number | null;
-  /** How many matching moments pass before it may strike. */
+  /** Matching moments that pass before it may strike. */
   readonly after: number;
   readonly target: FaultTarget;
   readonly seed: number;
-  /** Settings of this kind of fault; the catalogue names them with their defaults. */
   readonly params: Readonly<Record<string, string | number | boolean>>;
-  /** ISO instant at which the fault ends; null: it has no end. */
+  /** ISO instant; null: no end. */
   readonly until: string | null;
   readonly struck: number;
   readonly met: number;

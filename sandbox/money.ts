@@ -1,9 +1,6 @@
-/**
- * Money and weights as whole ten-thousandths and as decimal text: the invoice total has to equal the sum of its rows exactly
- * (spec 2.6, 2.8).
- */
+/** Whole ten-thousandths: the invoice total has to equal the sum of its rows exactly (spec 2.6, 2.8). */
 
-/** Text with at least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
+/** At least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
 export function moneyText(tenThousandths: bigint): string {
   const negative = tenThousandths < 0n;
   const digits = (negative ? -tenThousandths : tenThousandths).toString().padStart(5, '0');
@@ -11,7 +8,7 @@ export function moneyText(tenThousandths: bigint): string {
   return `${negative ? '-' : ''}${digits.slice(0, -4)}.${fraction}`;
 }
 
-/** Reads decimal text of at most four decimals. @throws RangeError for anything else. */
+/** @throws RangeError for anything but decimal text of at most four decimals */
 export function parseMoney(text: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(text);
   if (match === null) throw new RangeError(`"${text}" is not an amount with at most four decimals.`);
@@ -19,7 +16,7 @@ export function parseMoney(text: string): bigint {
   return match[1] === '-' ? -value : value;
 }
 
-/** A count of ten-thousandths with exactly `decimals` places; the count must have zeros beyond them. Exact up to 2^53. */
+/** The count must have zeros beyond `decimals` places. Exact up to 2^53. */
 export function fixedText(tenThousandths: number, decimals: 0 | 1 | 2 | 3 | 4): string {
   const sign = tenThousandths < 0 ? '-' : '';
   const count = Math.abs(tenThousandths);
@@ -29,7 +26,7 @@ export function fixedText(tenThousandths: number, decimals: 0 | 1 | 2 | 3 | 4): 
   return `${sign}${whole}.${fraction.slice(0, decimals)}`;
 }
 
-/** A JSON number that keeps its digits: `12.30` stays `12.30`. */
+/** `12.30` stays `12.30`. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }

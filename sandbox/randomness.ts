@@ -1,17 +1,15 @@
-/** Generated data is derived from a seed. Each kind of data has its own stream, so that adding one changes no other. */
+/** Each kind of data has its own stream, so that adding one changes no other. */
 import { hash } from 'node:crypto';
 
 export interface Random {
-  /** A whole number from 0 to `limit` - 1. */
   below(limit: number): number;
-  /** True with the given probability, 0 to 1. */
   chance(probability: number): boolean;
   pick<T>(choices: readonly [T, ...T[]]): T;
 }
 
 type Part = string | number;
 
-/** A stream of draws (sfc32, seeded by a SHA-256 of the parts). */
+/** sfc32, seeded by a SHA-256 of the parts. */
 export function randomFrom(...parts: Part[]): Random {
   const digest = digestOf(parts);
   let a = digest.readInt32LE(0);
@@ -34,19 +32,18 @@ export function randomFrom(...parts: Part[]): Random {
   };
 }
 
-/** A version 4 shaped UUID that is always the same for the same parts. */
+/** Shaped like version 4. */
 export function uuidFrom(...parts: Part[]): string {
   const hex = hash('sha256', JSON.stringify(parts), 'hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** A number in [0, 1) that is always the same for the same parts: one independent draw. */
 export function fractionFrom(...parts: Part[]): number {
   return digestOf(parts).readUInt32BE(0) / 0x1_0000_0000;
 }
 
-/** Bytes that are always the same for the same parts, 32 at most. */
+/** 32 at most. */
 export function bytesFrom(length: number, ...parts: Part[]): Buffer {
   return digestOf(parts).subarray(0, length);
 }

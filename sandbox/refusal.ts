@@ -1,4 +1,3 @@
-/** A request that the service refuses, with its HTTP status. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly code: 'not_found' | 'invalid_request' | 'refused_transition' | 'conflict';
@@ -14,7 +13,6 @@ export class RefusalError extends Error {
   }
 }
 
-/** @throws RefusalError without the billing feature (spec 1) */
 export function requireBilling(hasBilling: boolean): void {
   if (!hasBilling) throw new RefusalError('conflict', 'The billing feature is not enabled for this account.');
 }

@@ -1,5 +1,3 @@
-/** The in-process interface of one account: everything that a person does in the billing application. */
-
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { type Account, connectionOf, type ListenerAddresses } from './account.ts';
 import { billedRows } from './billed-rows.ts';
@@ -22,7 +20,6 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
     partner,
     tenants: () => billing.tenants(),
 
-    /** Adds an inactive registration (spec 2.3); with `active` it is enabled at once. */
     registerWebhook({ active = false, ...settings }: NewRegistration & { readonly active?: boolean }) {
       const added = registrations.add(settings);
       return active ? registrations.setActive(added.registrationId, true) : added;
@@ -38,9 +35,7 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
     submit: (invoiceId: string) => billing.submit(invoiceId),
     approve: (invoiceId: string) => billing.approve(invoiceId),
     cancel: (invoiceId: string) => billing.cancel(invoiceId),
-    /** Submits when needed, then approves. */
     finalize: (invoiceId: string) => billing.finalize(invoiceId),
-    /** Exports an approved invoice again without a fault and without an event. */
     repair: (invoiceId: string) => billing.repair(invoiceId),
     invoice: (invoiceId: string) => billing.invoice(invoiceId),
     invoices: () => billing.invoices(),
@@ -72,10 +67,8 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
     },
     revokeTokens: () => account.revokeTokens(),
 
-    /** Every row as billed, whatever faults changed in files and events. */
     billedShipments: () => billedRows(account),
     reset: () => account.reset(),
-    /** Resolves when no delivery is in progress or scheduled. */
     idle: () => account.idle(),
   };
 }
@@ -87,11 +80,7 @@ const MAX_MONTH_SHIPMENTS = 10_000;
 /** Invoices between two turns of the event loop, so that deliveries start while others are still generated. */
 const INVOICES_PER_TURN = 16;
 
-/**
- * Generates invoices in every status, as in an account that is some weeks old.
- *
- * @returns the number of invoices
- */
+/** @returns the number of invoices */
 export async function seedInvoices({ billing }: Account, count: number, shipments?: number): Promise<number> {
   for (let made = 0; made < count; made += 1) {
     if (made % INVOICES_PER_TURN === 0) await setImmediate();
@@ -104,11 +93,7 @@ export async function seedInvoices({ billing }: Account, count: number, shipment
   return count;
 }
 
-/**
- * Generates months of invoices with the findings of an audit planted in them; see months.ts.
- *
- * @returns the number of invoices
- */
+/** @returns the number of invoices */
 export async function seedMonths(account: Account, months: number, shipments = 40): Promise<number> {
   if (shipments > MAX_MONTH_SHIPMENTS)
     throw new RefusalError('invalid_request', `shipments goes up to ${MAX_MONTH_SHIPMENTS} with months.`);

@@ -1,8 +1,3 @@
-/**
- * Starts the billing service of the spec on this machine, over real HTTPS. Tests and demos call it; people use the commands,
- * the admin API and the page.
- */
-
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -19,21 +14,20 @@ import {
 } from './state/data-folder.ts';
 
 export interface SandboxOptions {
-  /** Folder of state and keys; left out, a temporary folder that `close` removes. */
+  /** Left out, a temporary folder that `close` removes. */
   readonly dataDir?: string;
-  /** Port of API and admin; 0 takes a free one. Default: the port of the last start if it is free. */
+  /** 0 takes a free one. Default: the port of the last start if it is free. */
   readonly port?: number;
   readonly storagePort?: number;
-  /** Address to listen at and name in URLs, `127.0.0.1` by default. */
   readonly host?: string;
   /** Lets other machines use the admin API and the page, which show the credentials. */
   readonly adminOpen?: boolean;
-  /** false: the account lacks the billing feature (spec 1); tokens and ping work, nothing of billing does. */
+  /** false: tokens and ping work, nothing of billing does (spec 1). */
   readonly hasBilling?: boolean;
-  /** Default: the seed and kind that the folder was made with, 1 and `3pl` for a new one. */
+  /** Default: those that the folder was made with, 1 and `3pl` for a new one. */
   readonly seed?: number;
   readonly partnerKind?: PartnerKind;
-  /** Maker's prefix of the two id fields: `shipium` gives `shipiumInvoiceId`, `service` the neutral spelling. */
+  /** `shipium` gives `shipiumInvoiceId`, `service` the neutral spelling. */
   readonly wirePrefix?: string;
   readonly tokenLifetimeSeconds?: number;
   readonly urlLifetimeSeconds?: number;
@@ -46,7 +40,7 @@ export type { BilledRow } from './billed-rows.ts';
 export type { SandboxAccount } from './sandbox-account.ts';
 
 export interface Sandbox extends SandboxAccount {
-  /** The other account: own credentials, own partner, own data (spec 5). The sandbox itself is the test account. */
+  /** The sandbox itself is the test account (spec 5). */
   readonly production: SandboxAccount;
   readonly dataDir: string;
   close(): Promise<void>;
@@ -63,11 +57,7 @@ const DEFAULTS = {
   now: () => new Date(),
 } as const;
 
-/**
- * @throws DataDirLockedError when another sandbox runs on the folder
- * @throws FolderSettingsError when the folder was made with another seed or kind of partner
- * @throws Error with code EADDRINUSE when a requested port is taken
- */
+/** @throws DataDirLockedError, FolderSettingsError (another seed or kind of partner), Error with code EADDRINUSE */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const isTemporary = options.dataDir === undefined;
   const dataDir = isTemporary ? mkdtempSync(join(tmpdir(), 'billing-sandbox-')) : resolve(options.dataDir);

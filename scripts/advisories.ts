@@ -1,4 +1,4 @@
-/** Compares the lock file with the advisories that OSV publishes (those of GitHub and npm among them): `npm audit` needs its own registry. */
+/** OSV publishes the advisories of GitHub and npm; `npm audit` needs its own registry. */
 
 import { z } from 'zod';
 
@@ -7,16 +7,13 @@ export const OSV_URL = 'https://api.osv.dev/v1/querybatch';
 export interface LockedPackage {
   readonly name: string;
   readonly version: string;
-  /** Not part of what is published. */
   readonly isForDevelopment: boolean;
 }
 
 export interface Advisory extends LockedPackage {
-  /** As `GHSA-…`. */
   readonly id: string;
 }
 
-/** Limit of one request. */
 const MAX_QUERIES = 1_000;
 const ANSWERS_WITHIN_MS = 30_000;
 
@@ -24,7 +21,6 @@ const Answer = z.object({
   results: z.array(z.object({ vulns: z.array(z.object({ id: z.string() })).optional() }).nullable()),
 });
 
-/** Each package of a `package-lock.json` once per version. */
 export function lockedPackages(lock: string): readonly LockedPackage[] {
   const { packages } = JSON.parse(lock) as {
     readonly packages: Readonly<Record<string, { readonly version?: string; readonly dev?: boolean }>>;
@@ -40,7 +36,6 @@ export function lockedPackages(lock: string): readonly LockedPackage[] {
   return [...found.values()];
 }
 
-/** @throws Error the list cannot be had, or its answer is none */
 export async function advisoriesOf(
   packages: readonly LockedPackage[],
   url: string = OSV_URL,
@@ -68,9 +63,7 @@ export async function advisoriesOf(
 }
 
 export interface Compared {
-  /** For people, also where nothing could be compared. */
   readonly lines: readonly string[];
-  /** Advisories of what is published; a release with one is refused. */
   readonly inProduct: readonly Advisory[];
 }
 

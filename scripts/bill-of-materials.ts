@@ -1,8 +1,3 @@
-/**
- * Writes the CycloneDX bill of materials and the licences of the published package, from the lock
- * file by npm itself. Both are in `dist/`, so they can be checked without the repository.
- */
-
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +30,6 @@ const LICENCES_READ_BY_HAND: Readonly<Record<string, string>> = {
 export interface Licensed {
   readonly name: string;
   readonly version: string;
-  /** SPDX identifier or expression. */
   readonly licence: string;
 }
 
@@ -57,17 +51,13 @@ interface Component {
 }
 
 export interface BillOfMaterials {
-  /** CycloneDX JSON as npm writes it. */
   readonly text: string;
-  /** Every package that runs in production, in order of name. */
   readonly packages: readonly Licensed[];
 }
 
 /**
- * Runs npm on the lock file only; nothing is fetched.
- *
- * npm's own `--omit dev` also leaves out a package of ours that a development tool may use besides (yaml), so what is
- * for development only is left out here, by the mark that npm gives it.
+ * npm's `--omit dev` also leaves out a package of ours that a development tool uses besides (yaml), so its mark for
+ * development is read here.
  */
 export async function billOfMaterials(): Promise<BillOfMaterials> {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
@@ -92,7 +82,6 @@ function isForDevelopment({ name, value }: { readonly name: string; readonly val
   return name === 'cdx:npm:package:development' && value === 'true';
 }
 
-/** Writes `sbom.cdx.json` and `licences.txt` (one package a line) into the folder. */
 export async function writeBillOfMaterials(folder: string): Promise<void> {
   const { text, packages } = await billOfMaterials();
   await writeFile(join(folder, 'sbom.cdx.json'), text);

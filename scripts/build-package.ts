@@ -1,5 +1,3 @@
-/** Builds the published package: compiled code, the files that it reads (SQL, templates, style sheets) and the workflow bundle. */
-
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { cp, mkdir } from 'node:fs/promises';
@@ -10,7 +8,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const NOT_SHIPPED = /^(test|scripts|sandbox\/conformance|docs|bin|deploy|\.[^/]+)\//;
 const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
 
-/** The source files of the package, as paths from the root. */
 export function shippedFiles(): readonly string[] {
   const listed = existsSync(join(root, '.git')) ? filesOfCheckout() : filesWithoutGit();
   return listed.filter((file) => file.includes('/') && !NOT_SHIPPED.test(file));
@@ -32,7 +29,6 @@ function filesWithoutGit(): readonly string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** @param compile.project name of the tsconfig file in the root; `options` are further options of the compiler */
 export async function buildPackage(
   dist: string,
   { project = 'tsconfig.build.json', options = [] as readonly string[] } = {},
@@ -43,7 +39,6 @@ export async function buildPackage(
     await mkdir(dirname(join(dist, file)), { recursive: true });
     await cp(join(root, file), join(dist, file));
   }
-  // From the compiled code, so that the bundle contains only the shipped code.
   const { buildWorkflowBundle } = (await import(
     pathToFileURL(join(dist, 'worker/workflow-bundle.js')).href
   )) as typeof import('../worker/workflow-bundle.ts');

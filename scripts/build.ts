@@ -1,5 +1,3 @@
-/** Builds the published package into dist/, from nothing. */
-
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { writeBillOfMaterials } from './bill-of-materials.ts';

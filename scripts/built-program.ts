@@ -1,7 +1,4 @@
-/**
- * Builds the program as it is published, with the programs that tests start. Tests and benches run the same code as users, and a
- * process starts three times as fast as from the sources.
- */
+/** Tests run the same code as users; a process starts three times as fast as from the sources. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +16,6 @@ const MAX_BUILDS = 10;
 /** For XDG_CACHE_HOME: the folder in which the program finds the tools of the set-up. */
 export const sharedCache = join(root, '.cache/user');
 
-/** Builds it unless there is a build of the same sources. @returns path of `billsync` */
 export async function builtProgram(): Promise<string> {
   const folder = join(builds, fingerprint());
   if (!existsSync(folder)) {
@@ -41,7 +37,6 @@ function fingerprint(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Further inputs of the programs of tests. */
 function testSupport(): readonly string[] {
   return ['test', 'sandbox/conformance'].flatMap((folder) => {
     const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
@@ -49,7 +44,6 @@ function testSupport(): readonly string[] {
   });
 }
 
-/** Atomic, so that two test runs can start at the same time. */
 async function build(folder: string): Promise<void> {
   const temporary = await mkdtemp(join(builds, 'temporary-'));
   try {

@@ -1,5 +1,3 @@
-/** Installs DuckDB's extensions and the Temporal server, pinned by hash, into a folder of an image. */
-
 import { cp, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
@@ -14,6 +12,5 @@ const extensions = join(into, 'duckdb-extensions', duckdbVersion());
 await mkdir(extensions, { recursive: true });
 await cp(await installDuckDbExtensions(), extensions, { recursive: true });
 
-// The pinned version, not one on PATH.
 const onProgress = (line: string): boolean => process.stderr.write(`${line}\n`);
 await temporalExecutable({ cacheDir: into, path: '', onProgress });

@@ -1,5 +1,3 @@
-/** Installs the Temporal server for the set-up. */
-
 import { isTemporalError } from '../lib/temporal/errors.ts';
 import { temporalExecutable } from '../lib/temporal/server-executable.ts';
 import { sentenceOf } from '../lib/wire/errors.ts';

@@ -1,6 +1,4 @@
-/**
- * Installs the missing tools of the tests. Arguments: `fast`, `smoke`, `slow`, for these tests only; none: everything.
- */
+/** Arguments: `fast`, `smoke`, `slow`, for these tests only; none: everything. */
 
 import { installS3Server } from '../test/archive/s3-server.ts';
 import { findChromium } from '../test/support/tools/chromium.ts';

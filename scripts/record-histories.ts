@@ -1,9 +1,7 @@
 /**
- * Records a history for each scene of test/histories/scenes.ts, which every test run replays: a change that would break
- * runs in progress is noticed before a release. Payloads are recorded in clear text; nothing in them is real.
- *
- * It records only scenes that have no history yet and never replaces one.
- * `npm run record-histories [-- NAME…]`
+ * Records a history for each scene of test/histories/scenes.ts that has none: `npm run record-histories [-- NAME…]`.
+ * An old history shows that runs in progress still replay, so none is replaced. Payloads are in clear text; nothing
+ * in them is real.
  */
 
 import { execFile } from 'node:child_process';
@@ -46,20 +44,10 @@ const UNREAD = new Set([
   ...['scheduleToCloseTimeout', 'scheduleToStartTimeout', 'startToCloseTimeout', 'heartbeatTimeout'],
 ]);
 
-// The histories to record: those of scenes without a history, since an old recording also proves that old runs replay.
-
-/** A request that must not be recorded; the message contains the reason. */
 class RecordingRefusedError extends Error {
   override readonly name = 'RecordingRefusedError';
 }
 
-/**
- * @param options.requested names of behaviours, empty for all that have no history
- * @param options.scenes names of the behaviours there are
- * @param options.files names of the files in test/histories
- * @returns names of behaviours of which no file exists
- * @throws RecordingRefusedError a name is unknown, or has a history already
- */
 function selectHistories(options: {
   readonly requested: readonly string[];
   readonly scenes: readonly string[];
@@ -82,7 +70,6 @@ function selectHistories(options: {
   return requested.length > 0 ? requested : scenes.filter((name) => !files.includes(`${name}.json`));
 }
 
-/** One event a line. */
 function trimmed(history: string): string {
   const { events } = JSON.parse(history, (key, value) => {
     if (UNREAD.has(key)) return undefined;
@@ -93,7 +80,6 @@ function trimmed(history: string): string {
   return `{"events":[\n${events.map((event) => JSON.stringify(event)).join(',\n')}\n]}\n`;
 }
 
-/** Ends the program when there is nothing to record, or the request is refused. */
 function select(files: readonly string[]): readonly string[] {
   try {
     const scenes = Object.keys(HISTORY_SCENES);
@@ -140,7 +126,6 @@ try {
     if (!selected.includes(name)) continue;
     const workflowId = await scene({ scenes, client, route });
     const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
-    // The newest run, and the one that it was continued from at first.
     const runIds = new Set([raw.workflowExecutionInfo?.firstRunId ?? runId, runId]);
     for (const [index, run] of [...runIds].entries()) {
       const show = ['workflow', 'show', '--workflow-id', workflowId, '--run-id', run, '--output', 'json'];

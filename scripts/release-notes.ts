@@ -1,6 +1,3 @@
-/** Reads and writes CHANGELOG.md and package.json for a release. */
-
-/** The release is refused; the message contains the reason. */
 export class ReleaseRefusedError extends Error {
   override readonly name = 'ReleaseRefusedError';
 }
@@ -10,11 +7,6 @@ const unreleased = (version: string): string => `## ${version} – unreleased`;
 
 const VERSION = /^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/;
 
-/**
- * @param version without the `v` of its tag
- * @returns the entry of that version, without its heading
- * @throws ReleaseRefusedError there is none, or it is empty
- */
 export function releaseNotes(changelog: string, version: string): string {
   const lines = changelog.split('\n');
   const start = lines.findIndex((line) => line === `## ${version}` || line.startsWith(`## ${version} `));
@@ -37,12 +29,6 @@ export function releaseNotes(changelog: string, version: string): string {
   return notes;
 }
 
-/**
- * The changelog with a date instead of `unreleased`.
- *
- * @param date `YYYY-MM-DD`
- * @throws ReleaseRefusedError the version is no semantic version, has no entry, or was released already
- */
 export function datedChangelog(changelog: string, version: string, date: string): string {
   if (!VERSION.test(version)) {
     throw new ReleaseRefusedError(
@@ -61,7 +47,6 @@ export function datedChangelog(changelog: string, version: string, date: string)
   return changelog.replace(`${heading}\n`, `## ${version} – ${date}\n`);
 }
 
-/** @throws ReleaseRefusedError the tag, the package and the changelog have different versions */
 export function checkTag(options: {
   readonly tag: string;
   readonly packageVersion: string;

@@ -1,8 +1,7 @@
 /**
- * Makes a release: `npm run release -- 0.2.0` dates the changelog, sets the version, commits and tags; nothing leaves
- * this machine before `git push --follow-tags`. The workflow `release` then tests, publishes with provenance, and uses
- * `--check TAG` and `--notes TAG`. `--dry-run` shows what would be done. The lock file is compared with published advisories: one of a
- * package that is published refuses the release, unless `--accept ID` names it.
+ * `npm run release -- 0.2.0` dates the changelog, sets the version, commits and tags; the workflow `release`
+ * publishes it and uses `--check TAG` and `--notes TAG`. An advisory of a published package refuses the release,
+ * unless `--accept ID` names it.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,17 +1,12 @@
-/** Runs one program of a folder of programs (`npm run bench -- load`), or lists them; shared by bench and chaos. */
-
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The exports of each file in such a folder. */
 export interface Program {
   readonly summary: string;
-  /** Prints its results to stdout. @throws when its check fails */
   main(args: readonly string[]): Promise<void>;
 }
 
-/** @param folder absolute; `main.ts` itself and files that export no `main` are not programs */
 export async function runOneOf(folder: string, args: readonly string[]): Promise<void> {
   const programs = await programsIn(folder);
   const [name, ...rest] = args;

@@ -54,7 +54,6 @@ function announce(text: string): void {
   process.stderr.write(`\n[${Math.round((Date.now() - startedMs) / 1_000)} s] ${text}\n`);
 }
 
-/** Missing programs of the machine with the packages to install. */
 function missingPrograms(parts: readonly Part[]): readonly string[] {
   const isThere = (program: string, args = ['--version']) => spawnSync(program, args).status === 0;
   const missing: string[] = [];
@@ -165,7 +164,6 @@ async function main(): Promise<boolean> {
   return finish(counts);
 }
 
-/** Prints and stores the sum. @returns whether nothing failed */
 function finish(counts: readonly Count[]): boolean {
   const total = {
     passed: counts.reduce((sum, { passed }) => sum + passed, 0),

@@ -38,6 +38,5 @@ for (const { name, click, isPicture = false } of MONTH_END) {
   await click(page);
   if (isPicture) await page.screenshot({ path: join(folder, `${name}.png`) });
 }
-// The month end opened claims.
 await take('disputes', new URL('/disputes', dashboard).href, 760);
 await browser.close();

@@ -1,5 +1,3 @@
-/** Writes what is made from the code: docs/reference, the dashboard and the sources of dbt; tests fail while they are not what this would write. */
-
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dbtSources } from './reference/dbt-sources.ts';

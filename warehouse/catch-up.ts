@@ -1,7 +1,4 @@
-/**
- * Brings a warehouse up to the state of the archive before it is used: ingests new events and facts, repeats loads that
- * are missing, and records loads whose fact a crash prevented. A rebuild is the same with an empty warehouse.
- */
+/** Brings a warehouse up to the state of the archive before it is used. A rebuild is the same with an empty warehouse. */
 
 import type { Archive, Fact } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
@@ -33,9 +30,7 @@ export interface CatchUpProgress {
   readonly loadsOf: number;
 }
 
-/** A record that the rebuild could not restore from the archive. */
 export interface LostRecord {
-  /** null: unknown. */
   readonly invoiceId: string | null;
   readonly loadId: number | null;
   readonly sha256: string | null;
@@ -43,12 +38,11 @@ export interface LostRecord {
 }
 
 export interface CaughtUp {
-  /** The highest load id ever used. */
   readonly lastLoadId: number;
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Loads that were left out because their file was purged. */
+  /** Left out because their file was purged. */
   readonly purged: readonly LoadFact[];
 }
 
@@ -103,7 +97,6 @@ async function highestLoad(database: Database): Promise<number> {
 /** No fact of the archive has this code, so the entry disappears with its cause. */
 export const ARCHIVE_DAMAGED = 'archive-damaged';
 
-/** Marks the invoices of loads that could not be repeated. Inside the caller's transaction. */
 export async function recordFailedLoads(
   statements: Statements,
   failed: readonly FailedLoad[],
@@ -126,7 +119,6 @@ export function lossOf({ fact, why }: FailedLoad): LostRecord {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }
 
-/** Logs and reports records that were set aside for the first time. */
 export function reportSetAside(
   { setAside, readAgain }: Pick<Ingested, 'setAside' | 'readAgain'>,
   { log, onSetAside }: { readonly log: Logger; readonly onSetAside?: OnSetAside | undefined },
@@ -148,11 +140,6 @@ export function reportSetAside(
   }));
 }
 
-/**
- * Writes the facts that a crash between the commit of a load and its fact prevented.
- *
- * @param recent rows of `loads-since`
- */
 export async function recordMissingFacts(
   recent: readonly Row[],
   archive: Archive,
@@ -200,7 +187,6 @@ export interface RepeatContext {
   readonly log: Logger;
   readonly ledgers: Ledgers;
   readonly onDone?: (done: number, of: number) => void;
-  /** Called after each load that was repeated. */
   readonly onRepeated?: (fact: LoadFact) => Promise<void>;
 }
 
@@ -214,19 +200,16 @@ export interface Repeated {
   readonly failed: readonly FailedLoad[];
   /** Their file was purged on request: not a failure. */
   readonly purged: readonly LoadFact[];
-  /** The highest load id among the missing loads; 0: none was missing. */
   readonly highest: number;
 }
 
-/** Enough for a full batch of small files. */
 const FILES_AT_ONCE = 200;
 const READS_AT_ONCE = 16;
 /** A large file uses all threads for itself. */
 const LARGE_FILES_AT_ONCE = 3;
-/** Loads with more rows are limited, so that few large files are fetched from a remote archive in advance. */
 const LARGE_FROM_ROWS = 20_000;
 
-/** Repeats all missing loads. After a crash the next call finds the loads that are still missing. */
+/** After a crash the next call finds the loads that are still missing. */
 export async function repeatUnrepeated(context: RepeatContext): Promise<Repeated> {
   const { database, transactionsOf, archive, log, ledgers, onDone, onRepeated } = context;
   const missing = await findUnrepeated(ledgers, archive);

@@ -1,5 +1,3 @@
-/** The data folder: its environment (never mixed), its format, the paths of the warehouse in it, and the free disk space. */
-
 import { stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
@@ -14,10 +12,7 @@ import { WarehouseError } from './errors.ts';
 /** Increased when an older billsync would read a new format wrongly. The warehouse has its own migrations. */
 export const DATA_FOLDER_FORM = 1;
 
-/**
- * @throws environment-mismatch the folder was marked by the other environment; data-folder-too-new; FolderError it
- * cannot be ours
- */
+/** @throws environment-mismatch, data-folder-too-new, FolderError */
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
   await keepPrivate(dataDir);
   if ((await checkDataFolderForm(dataDir)) === null)
@@ -33,7 +28,6 @@ export async function claimDataFolder(dataDir: string, environment: EnvironmentN
     ]);
 }
 
-/** @returns its form; null for a new folder. @throws data-folder-too-new */
 export async function checkDataFolderForm(dataDir: string): Promise<number | null> {
   const text = await readMarker(join(dataDir, FORM));
   if (text === null) return null;
@@ -56,17 +50,13 @@ async function writeMarker(marker: string, environment: EnvironmentName): Promis
 
 export interface WarehousePaths {
   readonly database: string;
-  /** The database of a rebuild in progress. */
   readonly rebuilding: string;
   readonly lock: string;
-  /** The copy for readers. */
   readonly published: string;
   readonly temporaryFolder: string;
-  /** Folders whose files SQL may read, for the CSVs of the archive. */
   readonly readableFolders: readonly string[];
 }
 
-/** Absolute paths; creates nothing. */
 export function warehousePaths(
   settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>,
 ): WarehousePaths {
@@ -85,11 +75,7 @@ export function warehousePaths(
 /** Left for deliveries; more than a checkpoint writes, which DuckDB starts when its log has 16 MB. */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 
-/**
- * Checked before DuckDB writes: after a full disk during a checkpoint it cannot continue, and the process ends.
- *
- * @throws no-room
- */
+/** Before DuckDB writes: after a full disk during a checkpoint it cannot continue, and the process ends. @throws no-room */
 export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));
   const freeBytes = bavail * bsize;
@@ -99,7 +85,6 @@ export async function requireDiskSpace(database: string, needBytes: number): Pro
   }
 }
 
-/** Size of the database with its log, in bytes. */
 export async function sizeOf(database: string): Promise<number> {
   const sizes = await Promise.all(
     [database, `${database}.wal`].map((path) =>

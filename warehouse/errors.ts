@@ -1,26 +1,22 @@
-/** Errors of the warehouse. A file that breaks a rule is not an error: `load` returns the reason. */
+/** A file that breaks a rule is not an error: `load` returns the reason. */
 
 import { EXIT, errorClass } from '../lib/wire/errors.ts';
 
 /** The workflow of an invoice retries all of them: none depends on the invoice alone. */
 export class WarehouseError extends errorClass({
-  /** Another process has the lock of the warehouse. */
   'warehouse-locked': {
     message: 'The warehouse %s is in use by %s. Stop it first.',
     exitCode: EXIT.locked,
   },
-  /** The data folder or the lake belongs to the other environment. */
   'environment-mismatch': {
     message: 'The %s belongs to the %s environment, this is %s. %s',
     exitCode: EXIT.usage,
   },
-  /** DuckDB cannot read the file, or cannot continue with it. The published copy is not affected. */
   'warehouse-corrupt': {
     message: 'The warehouse %s is damaged (%s).',
     exitCode: EXIT.checkFailed,
     hint: '`billsync rebuild` makes it again from the archive; the damaged file is kept beside it',
   },
-  /** The archive has the void of an invoice, and totals still count the invoice. */
   'void-not-seen': {
     message: 'The void of invoice %s is in the archive, and totals still count the invoice.',
     exitCode: EXIT.checkFailed,
@@ -36,19 +32,16 @@ export class WarehouseError extends errorClass({
       'The data folder %s has format %s, this billsync knows up to %s. Use the newer billsync, or restore the backup from before the upgrade.',
     exitCode: EXIT.usage,
   },
-  /** The archive does not have the file to load, or has it with another size. */
   'file-not-archived': {
     message: 'File %s of the archive: %s. It has to be downloaded again.',
     exitCode: EXIT.rejected,
     hint: '`billsync verify --full` lists everything that the archive lacks; restore it from the backup, or `billsync invoices retry`',
   },
-  /** The copy to publish differs from the warehouse. Readers keep the previous one. */
   'publication-failed': {
     message: 'The copy for readers was not published: %s. Readers keep the previous one.',
     exitCode: EXIT.checkFailed,
     hint: '`billsync verify` checks the warehouse; the worker publishes again automatically',
   },
-  /** Checked before DuckDB writes; nothing was written. */
   'no-room': {
     message:
       'The disk of %s has %s MiB free, %s MiB are needed. Free some space; loading then continues automatically.',
@@ -69,7 +62,6 @@ export class WarehouseError extends errorClass({
     exitCode: EXIT.checkFailed,
     hint: 'restore the archive from its backup (or point BILLSYNC_ARCHIVE at it); `billsync rebuild --accept-loss` continues without it',
   },
-  /** PostgreSQL does not answer, or refuses the connection. */
   'catalog-unreachable': {
     message: "The lake's catalogue (%s) cannot be reached: %s",
     exitCode: EXIT.unreachable,
@@ -90,13 +82,11 @@ export class WarehouseError extends errorClass({
     message: "The lake's catalogue (%s) holds no warehouse yet; a worker makes it.",
     exitCode: EXIT.nothingMatched,
   },
-  /** The extension is not on this machine and cannot be downloaded, or is made for another DuckDB. */
   'extension-missing': {
     message:
       "DuckDB's extension %s for %s was not found: %s. Install it where DuckDB looks for extensions, or let this machine reach extensions.duckdb.org.",
     exitCode: EXIT.usage,
   },
-  /** A rebuild replaced the generation that this process writes to; the work in progress is not committed. */
   'lake-replaced': {
     message: 'The warehouse was rebuilt (generation %s, this process writes to %s). Start again.',
     exitCode: EXIT.locked,
@@ -109,7 +99,6 @@ export function isWarehouseError(error: unknown, code: WarehouseErrorCode): erro
   return error instanceof WarehouseError && error.code === code;
 }
 
-/** @param owner null: only DuckDB's own lock showed it, which names no process */
 export function warehouseLocked(
   path: string,
   owner: { readonly pid: number; readonly role: string } | string | null,

@@ -1,9 +1,6 @@
 /**
- * Rows and ledgers in one DuckDB file, for the one process that writes it. Opening brings the file up to the state of
- * the archive, so an older copy or an empty file catches up.
- *
- * Order of waiting: locks, then a turn at the file, then a connection. Only a load has its connection first and takes lock and
- * turn for its transaction; one connection is never used for a load, so that there is no deadlock.
+ * Order of waiting: locks, then a turn at the file, then a connection. Only a load has its connection first; one connection is never
+ * used for a load, so that there is no deadlock.
  */
 
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
@@ -86,7 +83,6 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   }
 }
 
-/** Removes unfinished copies of dead processes, and temporary files of their reports. */
 async function sweepCopies(publishedPath: string): Promise<void> {
   const folder = dirname(publishedPath);
   const name = new RegExp(
@@ -107,7 +103,6 @@ export interface FileStoreParts {
   readonly paths: WarehousePaths;
   readonly lock: LockFile;
   readonly lastLoadId: number;
-  /** Disk space that is left to others. */
   readonly reservedBytes: number;
   readonly metrics: Metrics | undefined;
   readonly lingerMs: number | undefined;
@@ -122,7 +117,6 @@ const LEDGER = '#2-ledger';
 export class FileStore implements Store {
   readonly #parts: FileStoreParts;
   readonly #locks = new KeyedMutex();
-  /** Shared by writers, exclusive for a publication. */
   readonly #readWriteLock = new ReadWriteLock();
   readonly loader: BatchingLoader<NewLoad>;
   #lastLoadId: number;

@@ -1,5 +1,3 @@
-/** Loads the file of an invoice once, and records the load in the archive. */
-
 import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
@@ -19,12 +17,9 @@ import type { Store } from './store.ts';
 export interface InvoiceLoadsOptions {
   readonly store: Store;
   readonly archive: Archive;
-  /** For the counts of crashes. */
   readonly dataDir: string;
-  /** Accepted besides the specified form of a CSV. */
   readonly tolerances: readonly CsvTolerance[];
   readonly recordsPerCut: number | undefined;
-  /** ISO 8601 UTC. */
   readonly at: () => string;
 }
 
@@ -39,9 +34,7 @@ export class InvoiceLoads {
   readonly #known = new GroupCommit((requests: readonly LoadRequest[]) =>
     knownLoads(this.#options.store.ledgers, requests),
   );
-  /** Invoices with a load in progress, until its fact is in the archive. */
   readonly #loading = new Set<string>();
-  /** By invoice: facts of committed loads that could not be written to the archive. */
   readonly #unrecorded = new Map<string, LoadFact>();
 
   constructor(options: InvoiceLoadsOptions) {
@@ -49,7 +42,6 @@ export class InvoiceLoads {
     this.#attempts = new LoadAttempts(options.dataDir);
   }
 
-  /** @throws file-not-archived */
   async find(sha256: string): Promise<FoundFile> {
     const { archive } = this.#options;
     const file = await archive.file(sha256);
@@ -65,12 +57,10 @@ export class InvoiceLoads {
     );
   }
 
-  /** Allows further attempts to load the files of the invoice. */
   resetAttempts(invoiceId: string): void {
     this.#attempts.reset(invoiceId);
   }
 
-  /** Whether the fact of a load is not in the archive yet; a snapshot. */
   async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
     const unrecorded = await this.#options.store.unrecordedLoads?.();
@@ -129,19 +119,16 @@ export class InvoiceLoads {
   }
 }
 
-/** Attempts that end with the process before the file is refused. */
 export const MAX_CRASHES = 3;
 
 interface AttemptedFile {
-  /** In lower case. */
   readonly invoiceId: string;
   readonly sha256: string;
 }
 
 /**
- * Refuses a file whose load ended the process several times: it would do so after every restart, and block all loads.
- * A file per attempted load, one byte per attempt, exists until the attempt returns or throws. It survives a kill; it is
- * not flushed, since a power cut is not the fault of a file.
+ * A file whose load ended the process several times would block all loads. A counter file, one byte per attempt, exists until
+ * the attempt returns or throws. It is not flushed, since a power cut is not the fault of a file.
  */
 export class LoadAttempts {
   readonly #folder: string;

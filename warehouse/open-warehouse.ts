@@ -1,25 +1,20 @@
-/** Opens or rebuilds the warehouse of the settings: a DuckDB file, or a lake. */
-
 import { openFileWarehouse } from './file-store.ts';
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from './rebuild.ts';
 import { dryRunFileRebuild, rebuildFile } from './rebuild.ts';
 import type { OpenWarehouseOptions } from './store.ts';
 import type { Warehouse } from './warehouse.ts';
 
-/** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
   if (options.settings.warehouse.kind === 'duckdb') return openFileWarehouse(options);
   // The PostgreSQL client is loaded for a lake only.
   return (await import('./lake/open-lake.ts')).openLake(options);
 }
 
-/** Rebuilds the warehouse from the archive. @throws warehouse-locked; RebuildLossError it would contain less */
 export async function rebuildWarehouse(options: RebuildOptions): Promise<CompletedRebuild> {
   if (options.settings.warehouse.kind === 'duckdb') return rebuildFile(options);
   return (await import('./lake/rebuild-lake.ts')).rebuildLake(options);
 }
 
-/** Rebuilds without replacing the warehouse. @throws warehouse-locked */
 export async function dryRunRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   if (options.settings.warehouse.kind === 'duckdb') return dryRunFileRebuild(options);
   return (await import('./lake/rebuild-lake.ts')).dryRunLakeRebuild(options);

@@ -1,8 +1,6 @@
 /**
- * Publishes a copy for readers: CHECKPOINT and copy while writers wait, then proof and rename.
- *
- * The checkpoint comes first, since a copy would lack the contents of the WAL. Readers with the old copy open keep it. The
- * last three copies are kept under their sequence numbers, as hard links to the published files, so that a report can be repeated.
+ * The checkpoint comes first, since a copy would lack the contents of the WAL. The last three copies are kept as hard links
+ * under their sequence numbers, so that a report can be repeated.
  */
 
 import { constants } from 'node:fs';
@@ -18,11 +16,9 @@ import { WarehouseError } from './errors.ts';
 
 export interface PublishRequest {
   readonly database: Database;
-  /** Kept copies are in `snapshots/` beside it. */
   readonly publishedPath: string;
   readonly temporaryFolder: string;
   readonly now: Date;
-  /** Runs the work while there are no writers. */
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -83,7 +79,6 @@ async function copyAlone(
   });
 }
 
-/** Opens the copy as a reader does, and compares its contents. */
 async function prove(copyPath: string, expected: Row, temporaryFolder: string): Promise<void> {
   let found: Row;
   try {
@@ -132,7 +127,6 @@ function keptFolder(publishedPath: string): string {
   return dataFolder(dirname(publishedPath)).snapshots;
 }
 
-/** File names, the newest last. */
 async function keptCopies(publishedPath: string): Promise<readonly string[]> {
   const entries = await namesIn(keptFolder(publishedPath));
   return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));

@@ -1,5 +1,3 @@
-/** Queries on the published copy: the origin of a shipment, the difference of two versions, the dry run of a decision. */
-
 import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parse } from 'csv-parse';
@@ -18,14 +16,13 @@ export interface Explanation {
   readonly invoiceNumber: string | null;
   readonly state: InvoiceState;
   readonly proof: Proof;
-  /** The source that announced the file's hash; null: none. */
   readonly hashFrom: 'event' | 'regenerate' | null;
   readonly tenant: string;
   readonly carrier: string;
   readonly shipDate: string;
   readonly billingCost: string;
   readonly currencyCode: string;
-  /** Record of the file from 1, without the header. */
+  /** From 1, without the header. */
   readonly rowNumber: number;
   /** Physical line of the file from 1; null: the file is not readable here. */
   readonly line: number | null;
@@ -33,16 +30,14 @@ export interface Explanation {
   readonly isCurrent: boolean;
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** event, regenerate, export or file. */
   readonly source: string;
-  /** URL without query, or the name of an imported file. */
   readonly cameFrom: string | null;
   readonly fileHadAt: string | null;
   readonly loadedAt: string;
   readonly eventId: string | null;
   readonly eventTimestamp: string | null;
   readonly eventReceivedAt: string | null;
-  /** The hash that the event announced, possibly of another file. */
+  /** Possibly of another file. */
   readonly eventSha256: string | null;
   /** The hash of the file as HTTP encoded it, if that was announced. */
   readonly encodedSha256: string | null;
@@ -52,14 +47,13 @@ export interface Explanation {
 
 export interface ExplainRequest {
   readonly databasePath: string;
-  /** null: without line numbers. */
   readonly archive: Archive | null;
   readonly trackingNumber: string;
 }
 
 export const MAX_EXPLAINED = 1_000;
 
-/** Every row of every version that carries the tracking number, current ones first; at most `MAX_EXPLAINED`. */
+/** Current versions first; at most `MAX_EXPLAINED`. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
   const database = await openForReading(databasePath, tmpdir());
@@ -93,7 +87,6 @@ async function linesOf(
   return lines;
 }
 
-/** Reads up to the last of the rows. */
 async function countLines(
   csvPath: string,
   numbers: ReadonlySet<number>,
@@ -137,13 +130,11 @@ export interface RowChange {
   readonly currencyCode: string;
   /** Exact decimal text; null for an added row. */
   readonly oldBillingCost: string | null;
-  /** null for a removed row. */
   readonly newBillingCost: string | null;
 }
 
 export interface VersionDiff {
   readonly versions: readonly InvoiceVersion[];
-  /** null: there are fewer than two versions. */
   readonly from: InvoiceVersion | null;
   readonly to: InvoiceVersion | null;
   readonly changes: readonly RowChange[];
@@ -153,16 +144,10 @@ export interface DiffRequest {
   /** The published copy, or a warehouse without a writer; opened read-only. */
   readonly databasePath: string;
   readonly invoiceId: string;
-  /** Version numbers; by default the last two. */
   readonly from?: number;
   readonly to?: number;
 }
 
-/**
- * Compares two versions of an invoice, by default the last two.
- *
- * @returns rows by tracking number, date, carrier and service; amounts as exact text
- */
 export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
   const invoiceId = uuidOrNull(request.invoiceId);
   const nothing = { versions: [], from: null, to: null, changes: [] };
@@ -187,7 +172,6 @@ function pick(versions: readonly InvoiceVersion[], number: number | undefined): 
   return number === undefined ? undefined : versions.find(({ version }) => version === number);
 }
 
-/** The outcome that a decision would have; takes no lock. */
 export async function dryRunDecision(publishedPath: string, decision: Decision): Promise<Decided> {
   const invoiceId = decision.invoiceId.toLowerCase();
   const database = await openForReading(publishedPath, tmpdir());

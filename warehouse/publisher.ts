@@ -1,6 +1,6 @@
 /**
- * Publishes after changes, within 2 s when the writer is idle and within 10 s when it is busy. Pauses grow with the
- * duration of the last publication, so that publishing takes a tenth of the time, but never beyond the 10 s.
+ * Publishes within 2 s when the writer is idle and within 10 s when it is busy. Pauses grow with the duration of the last
+ * publication, so that publishing takes a tenth of the time.
  */
 
 import type { Logger } from '../lib/log/log.ts';
@@ -13,17 +13,15 @@ export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | '
 export interface PublisherOptions {
   readonly log: Logger;
   readonly metrics?: Metrics;
-  /** Quiet time after the last change before a publication. */
   readonly quietMs?: number;
   /** The longest time that a change waits under load. */
   readonly maxDelayMs?: number;
   readonly onPublished?: (publication: Publication) => void;
-  /** Interval to ingest records without a load (test events, duplicates); 0: never. */
+  /** For records without a load (test events, duplicates); 0: never. */
   readonly ingestEveryMs?: number;
 }
 
 export interface Publisher {
-  /** Publishes what is not published yet and stops. */
   close(): Promise<void>;
 }
 
@@ -33,7 +31,6 @@ const MAX_WAIT_FACTOR = 2.5;
 const MAX_RETRY_MS = 30_000;
 const LOG_EVERY_MS = 60_000;
 
-/** @returns updates the gauges for a publication of any process */
 export function publicationGauges(metrics: Metrics): (publication: Publication) => void {
   const number = metrics.gauge('publication_sequence');
   const madeAt = metrics.gauge('publication_timestamp_seconds');
@@ -43,7 +40,6 @@ export function publicationGauges(metrics: Metrics): (publication: Publication) 
   };
 }
 
-/** Publishes until it is closed; retries failures and counts them in the metrics. */
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
   const { log, quietMs = 400, maxDelayMs = 4_000, ingestEveryMs = 1_000 } = options;
   const { metrics } = options;
@@ -60,7 +56,6 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
   let running: Promise<void> | null = null;
   let isClosed = false;
 
-  /** A change postpones the publication, at most to `maxDelayMs` after the first change. */
   const plan = (): void => {
     if (isClosed || running !== null || firstChange === null) return;
     const at = Math.max(Math.min(Date.now() + quietMs, firstChange + maxDelayMs), earliest);
@@ -126,7 +121,6 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       });
   }
 
-  /** At most once a minute, since it is retried every second. */
   function logIngestError(error: unknown): void {
     if (Date.now() - loggedAt < LOG_EVERY_MS) return;
     loggedAt = Date.now();

@@ -1,13 +1,6 @@
 /**
- * Rebuilds the warehouse from the archive into a new file, which then replaces the old one.
- *
- * A rebuild is catching up with an empty file: every load is repeated with its own time and version, so that reports have
- * the same bytes as before. The new file is compared with the old one, if that is readable: with a damaged or wrong archive
- * it contains less, and does not replace it unless accepted. The old file is moved aside, not deleted.
- *
- * A rebuild that was killed is resumed by the next one, since every transaction leaves a warehouse that can catch up. It starts
- * again if the result could differ: another version or archive, all loads repeated, a record set aside (it may be repaired
- * now), or a purged file of which it has rows.
+ * Catching up with an empty file: every load is repeated with its own time and version, so that reports have the same bytes. A
+ * killed rebuild is resumed, unless the result could differ: see `resumePartialRebuild`.
  */
 
 import { mkdir, rename, rm } from 'node:fs/promises';
@@ -45,7 +38,6 @@ export interface RebuildOptions {
   readonly log: Logger;
   readonly now?: () => Date;
   readonly onProgress?: (progress: CatchUpProgress) => void;
-  /** Replaces the warehouse even if the new one contains less. */
   readonly acceptLoss?: boolean;
 }
 
@@ -53,12 +45,10 @@ export interface RebuildOutcome {
   readonly events: number;
   readonly loads: number;
   readonly invoices: number;
-  /** In totals. */
   readonly shipments: number;
   readonly losses: readonly LostRecord[];
   /** Whether it contains less than the warehouse that it would replace, as far as that is readable. */
   readonly holdsLess: boolean;
-  /** Loads that were left out because their file was purged (ADR 20); missing: none. */
   readonly purgedLoads?: number;
   /** Loads that an interrupted rebuild had made; missing: no rebuild was resumed. */
   readonly loadsBefore?: number;
@@ -66,11 +56,9 @@ export interface RebuildOutcome {
 
 export interface CompletedRebuild extends RebuildOutcome {
   readonly publication: Publication;
-  /** The path of the previous warehouse; null: there was none. */
   readonly movedAside: string | null;
 }
 
-/** Carries what the rebuild made and what would be lost. */
 export class RebuildLossError extends WarehouseError {
   readonly outcome: RebuildOutcome;
 
@@ -102,7 +90,6 @@ export function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> 
   });
 }
 
-/** Rebuilds without replacing the warehouse. @throws warehouse-locked */
 export function dryRunFileRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return buildNew(options, async (made) => made);
 }
@@ -195,7 +182,6 @@ function openDatabase(
   return Database.open({ path, folders, temporaryFolder, memoryLimit, ...more });
 }
 
-/** Continues the sequence numbers of the publications, if the published copy is readable. */
 async function continueSequence(
   options: RebuildOptions,
   publishedPath: string,
@@ -229,7 +215,7 @@ export interface PartialCounts {
   readonly loads: number;
 }
 
-/** The caller holds the lock of the warehouse. @property done null: a new file */
+/** The caller holds the lock of the warehouse. `done` null: a new file. */
 async function openPartialRebuild(
   options: RebuildOptions,
   { path, now }: { readonly path: string; readonly now: Date },
@@ -252,7 +238,6 @@ async function openPartialRebuild(
   return { database, done: null };
 }
 
-/** Stores in new ledgers what they are built from. Also for a lake. */
 export async function markPartialRebuild(
   options: RebuildOptions,
   ledgers: Pick<Ledgers, 'all'>,
@@ -260,7 +245,7 @@ export async function markPartialRebuild(
   await ledgers.all('insert-cursor', { stream: 'rebuild', position: madeOf(options) });
 }
 
-/** @returns null: the partial rebuild in these ledgers cannot be resumed. Also for a lake. */
+/** @returns null: another version or archive, all loads repeated, a record set aside, or rows of a purged file */
 export async function resumePartialRebuild(
   options: RebuildOptions,
   ledgers: Pick<Ledgers, 'all'>,
@@ -285,16 +270,13 @@ async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'al
   );
 }
 
-/** Also for a lake. @param failed records that could not be restored */
 export function findLosses(
   failed: readonly LostRecord[],
   {
     lacking: all,
     purged,
   }: {
-    /** Records of the previous warehouse that the new one lacks. */
     readonly lacking: readonly HeldRecord[];
-    /** Loads whose file was purged: no loss, unless they are part of totals now. */
     readonly purged: readonly LoadFact[];
   },
 ): Pick<RebuildOutcome, 'losses' | 'holdsLess'> {

@@ -1,5 +1,3 @@
-/** The storage below `LedgerWarehouse`: a DuckDB file, or a lake with ledgers in PostgreSQL. */
-
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
@@ -22,11 +20,9 @@ export interface OpenWarehouseOptions {
   readonly log: Logger;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /** Written to the lock file; another process reports it. */
   readonly role?: string;
   /** Only for a lake: no other writer at the same time. */
   readonly isAlone?: boolean;
-  /** How long to wait for the lock; 0 by default. */
   readonly lockPatienceMs?: number;
   /** How long loads and events under load wait for a larger batch; 0 by default (ADR 15). */
   readonly lingerMs?: number;
@@ -43,7 +39,6 @@ export interface OpenWarehouseOptions {
 export interface Tidied {
   readonly mergedFiles: number;
   readonly removedFiles: number;
-  /** Uncommitted loads of writers that crashed. */
   readonly removedLoads: number;
 }
 
@@ -59,9 +54,7 @@ export interface Store {
     load: { readonly invoiceId: string; readonly sizeBytes: number },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** The archive has the fact of this load. */
   loadRecorded?(loadId: number): Promise<void>;
-  /** Loads of all processes whose fact the archive may lack. */
   unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each step of a long read; between steps a publication may run. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;

@@ -1,8 +1,3 @@
-/**
- * Compares the warehouse with the events and facts of the archive, in both directions: records that are missing here, and
- * records that the archive lacks, so that a rebuild would contain less.
- */
-
 import { hash } from 'node:crypto';
 import type { Archive, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
 import type { Drift } from '../lib/wire/warehouse-requests.ts';
@@ -26,13 +21,11 @@ export interface VerifyFactsOptions {
   readonly step: <T>(work: () => Promise<T>) => Promise<T>;
   /** Called once: whether the fact of a load is not in the archive yet. */
   readonly pendingLoads: () => Promise<(load: HeldRecord) => boolean>;
-  /** Whether this drift of a load was reported already. */
   readonly isKnown: (loadId: number, rule: string) => boolean;
-  /** A rebuild leaves the loads of these files out. */
   readonly purgedFiles: () => Promise<ReadonlySet<string>>;
 }
 
-/** Events of the archive that the ledger lacks after ingesting, without those that are unreadable or set aside. */
+/** After ingesting, and without events that are unreadable or set aside. */
 export async function verifyNames({
   database,
   archive,
@@ -62,7 +55,6 @@ export async function verifyNames({
 interface Archived {
   readonly loads: readonly LoadFact[];
   readonly counts: Counts;
-  /** Without facts of loads; equal facts are counted once. */
   readonly distinct: Counts;
   readonly unreadable: readonly (UnreadableRecord & { readonly rule: string; readonly expected: string })[];
 }
@@ -96,7 +88,6 @@ export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly
   ];
 }
 
-/** Facts of the archive that the ledgers lack after ingesting; loads are compared separately. */
 async function factsNotIngested(
   { database, ingest, step }: VerifyFactsOptions,
   distinct: Counts,

@@ -1,7 +1,6 @@
 /**
- * Verifies the warehouse: the rows of every load against the archived file and the recorded totals. Differences are drift;
- * contradicting statements of the service are `discrepancies`. By default it verifies loads that were not verified before;
- * with `full` all loads, and that the archive still has every event and fact.
+ * Differences between the rows of a load, its archived file and its recorded totals are drift; contradicting statements of the
+ * service are `discrepancies`. `full` also proves that the archive still has every event and fact.
  */
 
 import type { Archive } from '../archive/archive.ts';
@@ -30,19 +29,16 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each step; a publication may run between steps. */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Loads whose fact is not in the archive yet. */
   readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
 }
 
-/** So many verified loads are stored together. */
 const STORE_EVERY = 50;
 
-/** @param options.full false: only loads that were not verified before (ADR 17) */
 export async function verifyWarehouse(options: VerifyOptions): Promise<Verification> {
   const { database, archive, full, ingest, step = (work) => work() } = options;
   const { pendingLoads = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
-  const loads = await database.all('loads-to-verify', { full });
+  const loads = await step(() => database.all('loads-to-verify', { full }));
   const drift: Drift[] = [];
   const known = new Set<string>();
   let verified: number[] = [];
@@ -71,7 +67,6 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
       options.onProgress?.(index + 1, loads.length);
     }
   } catch (error) {
-    // The next attempt continues with the rest.
     await storeVerified().catch(() => undefined);
     throw error;
   }
@@ -88,8 +83,8 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
   drift.push(...setAside.filter(({ found }) => !reported.has(found)));
   await storeVerified();
-  const [{ discrepancies = 0 } = {}] = await database.all(
-    'select count(*)::integer as discrepancies from discrepancies',
+  const [{ discrepancies = 0 } = {}] = await step(() =>
+    database.all('select count(*)::integer as discrepancies from discrepancies'),
   );
   const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
   return {
@@ -136,7 +131,6 @@ async function verifyLoad(
   return { drift: [...differing, ...drift.filter(({ rule }) => !rules.has(rule))], fileRead: true };
 }
 
-/** A damaged or missing file of a lake is drift of its loads. @throws any other error */
 function unreadable(load: Row, error: unknown): VerifiedLoad {
   if (!isDamagedFile(error)) throw error;
   const drift: Drift = {
@@ -148,7 +142,6 @@ function unreadable(load: Row, error: unknown): VerifiedLoad {
   return { drift: [drift], fileRead: false };
 }
 
-/** Compares the rows with the line of the load. */
 function compare(invoiceId: string, { recorded, found }: { recorded: Row; found: Row }): Drift[] {
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['rows', recorded.shipments, found.rows],
@@ -214,7 +207,6 @@ async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   }));
 }
 
-/** Compares every row of an invoice with the row derived from the ledgers, in one transaction. */
 function verifyStates(database: Database): Promise<readonly Drift[]> {
   return database.transaction(verifyStatesOf);
 }
@@ -246,7 +238,6 @@ function currencyOf({ currency_code: code }: Row): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-/** Count, sums and a hash over all cells of a file: a row of `fingerprint-file`. */
 async function fingerprintFile(database: Database, of: FileOfLoad): Promise<Row> {
   const { load, csvPath, file } = of;
   const params = { currency_code: currencyOf(load), csv_path: csvPath, invoice_id: String(load.invoice_id) };
@@ -254,7 +245,6 @@ async function fingerprintFile(database: Database, of: FileOfLoad): Promise<Row>
     database.use((session) => session.first('fingerprint-file', params));
   const read = isSpecified(file.scan) ? await asSpecified() : null;
   if (read !== null && Number(read.bad_rows) === 0) return read;
-  // The file was loaded under a tolerance.
   return (await fingerprintTolerated(database, of)) ?? read ?? asSpecified();
 }
 

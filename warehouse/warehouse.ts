@@ -1,4 +1,4 @@
-/** The warehouse over a store, a DuckDB file or a lake. A fact is written to the archive first and ingested from there. */
+/** A fact is written to the archive first and ingested from there. */
 
 import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
@@ -39,14 +39,12 @@ import { verifyWarehouse } from './verify.ts';
 export type { SetAside } from './ledger/ingest.ts';
 export type { InvoiceSummary, RemovableFile } from './ledger/read-invoices.ts';
 
-/** The values of a fact that its caller knows. */
 type Recorded<Kind extends Fact['kind']> = Omit<Extract<Fact, { readonly kind: Kind }>, 'kind' | 'at'>;
 
 export class LedgerWarehouse {
   readonly #store: Store;
   readonly #archive: Archive;
   readonly #loads: InvoiceLoads;
-  /** Accepted besides the specified form of a CSV. */
   readonly #tolerances: readonly CsvTolerance[];
   readonly #log: Logger;
   readonly #now: () => Date;
@@ -82,17 +80,15 @@ export class LedgerWarehouse {
     });
   }
 
-  /** Ingests new events and facts of the archive. Idempotent; concurrent calls share a transaction. */
+  /** Idempotent; concurrent calls share a transaction. */
   ingestArchive(request: IngestRequest = {}): Promise<{ readonly events: number }> {
     return this.#ingesting.do(request);
   }
 
-  /** Records a response of the details endpoint. */
   recordDetails(details: Recorded<'details'>): Promise<void> {
     return this.#record({ kind: 'details', at: this.#at(), ...details });
   }
 
-  /** Records the file that the service names now. */
   recordHash(named: Recorded<'hash-answered'>): Promise<void> {
     return this.#record({ kind: 'hash-answered', at: this.#at(), ...named });
   }
@@ -137,7 +133,6 @@ export class LedgerWarehouse {
     return this.#record({ kind: 'attention', at: this.#at(), ...attention });
   }
 
-  /** The state is derived from events and loads again. */
   async clearNeedsAttention(invoiceId: string): Promise<void> {
     this.#loads.resetAttempts(invoiceId);
     const invoice = await this.invoice(invoiceId);
@@ -145,7 +140,7 @@ export class LedgerWarehouse {
       await this.#record({ kind: 'resolved', at: this.#at(), invoiceId });
   }
 
-  /** Records the current failure, or null for its end. Does not change the state. */
+  /** null ends the current failure. Does not change the state. */
   recordFailure(invoiceId: string, failure: Omit<Recorded<'failure'>, 'invoiceId'> | null): Promise<void> {
     const record = { at: this.#at(), invoiceId };
     return this.#record(
@@ -153,7 +148,6 @@ export class LedgerWarehouse {
     );
   }
 
-  /** Undoes a void or chooses a version for an operator. */
   async decide(requested: Decision): Promise<Decided> {
     const decision = { ...requested, invoiceId: requested.invoiceId.toLowerCase() };
     const { invoiceId } = decision;
@@ -176,22 +170,19 @@ export class LedgerWarehouse {
     return readInvoices(this.#store.ledgers, filter);
   }
 
-  /** Without unknown invoices; in no order. */
   ledgerStatuses(invoiceIds: readonly string[]): Promise<readonly LedgerStatus[]> {
     return readLedgerStatuses(this.#store.ledgers, invoiceIds);
   }
 
-  /** Invoices for reconciliation. */
   due(request: DueRequest): Promise<DueInvoices> {
     return readDue(this.#store.ledgers, request);
   }
 
-  /** These invoices are due again one period after the check. @param checkedAt ISO 8601 UTC */
+  /** @param checkedAt ISO 8601 UTC */
   recordServiceCheck(invoiceIds: readonly string[], checkedAt: string): Promise<void> {
     return this.#open.shared(() => recordServiceCheck(this.#store.ledgers, invoiceIds, checkedAt));
   }
 
-  /** Where the current file of an invoice differs from its announcement, by invoice. */
   async announcementDifferences(): Promise<ReadonlyMap<string, readonly string[]>> {
     const differences = new Map<string, string[]>();
     for (const { invoice_id, rule, stated, found } of await this.#store.ledgers.all(
@@ -211,7 +202,7 @@ export class LedgerWarehouse {
     const store = this.#store;
     // In steps, so that publishing and closing wait for one step only.
     const step = <T>(work: () => Promise<T>): Promise<T> => this.#open.shared(() => store.aroundStep(work));
-    await this.#open.shared(async () => store.beforeVerify?.());
+    await step(async () => store.beforeVerify?.());
     return verifyWarehouse({
       database: store.rows,
       archive: this.#archive,
@@ -228,22 +219,19 @@ export class LedgerWarehouse {
     return this.#open.shared(() => readRemovableFiles(this.#store.rows, before));
   }
 
-  /** Contains everything committed before the call. */
   publish(): Promise<Publication> {
     return this.#open.shared(() => this.#store.publish());
   }
 
-  /** Only for a lake: merges and removes files. null: another process does it now, or no lake. */
+  /** null: another process does it now, or no lake. */
   async tidy(): Promise<Tidied | null> {
     return this.#open.shared(async () => (await this.#store.tidy?.()) ?? null);
   }
 
-  /** The processes whose locks this one has been waiting for; null: it does not wait. */
   async blockedBy(): Promise<string | null> {
     return (await this.#store.blockedBy?.()) ?? null;
   }
 
-  /** Called after every commit that is visible to readers. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

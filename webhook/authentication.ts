@@ -1,5 +1,3 @@
-/** Credentials of the endpoint's paths: one set for all, or one per event type or tenant. */
-
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings, WebhookCredentials } from '../lib/config/settings.ts';
@@ -7,16 +5,11 @@ import type { Settings, WebhookCredentials } from '../lib/config/settings.ts';
 type Authorize = (headers: IncomingHttpHeaders) => boolean;
 
 export interface EndpointPaths {
-  /** The check of a path's credentials; null: nothing is delivered there. */
   readonly find: (pathname: string) => Authorize | null;
-  /** Whether the headers have the credentials of any path; false when none are set. */
   readonly isKnown: Authorize;
 }
 
-/**
- * A path requires the credentials of the longest configured path at or above it. A configured path without its own
- * credentials requires the common ones.
- */
+/** The longest configured path at or above the requested one decides. */
 export function createEndpointPaths({ path: main, credentials, paths }: Settings['webhook']): EndpointPaths {
   const all = [
     { path: normalized(main), credentials },
@@ -38,8 +31,8 @@ export function createEndpointPaths({ path: main, credentials, paths }: Settings
 }
 
 /**
- * Any of the Basic pairs is accepted (two during a rotation), every header is required; credentials of both kinds require
- * both, no credentials accept everyone. The time does not depend on how much of the credentials is right.
+ * Any Basic pair is accepted, every header is required. The time does not depend on how much of the credentials is
+ * right.
  */
 function createAuthorize(credentials: WebhookCredentials): Authorize {
   const pairs = credentials.basicAuth.map(({ user, password }) => digest(Buffer.from(`${user}:${password}`)));
@@ -72,10 +65,7 @@ export function listeningHost(
   return !hasNoCredentials(credentials) || isOpenAllowed || LOOPBACK.includes(host) ? host : '127.0.0.1';
 }
 
-/**
- * The decoded path of a request target, without query; null when it is not a path. Repeated slashes, as proxies that
- * join paths leave them, count as one.
- */
+/** Without query; null: not a path. Proxies that join paths leave repeated slashes. */
 export function pathnameOf(target: string | undefined): string | null {
   try {
     // `new URL` would read a target that begins with two slashes as a host.

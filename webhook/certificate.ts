@@ -1,5 +1,3 @@
-/** The endpoint's certificate: the configured one, or a self-signed one that is made once and kept in the data folder. */
-
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { Server } from 'node:https';
@@ -21,7 +19,6 @@ const VALID_DAYS = 825;
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 const CHECK_EVERY_MS = 1_000;
 
-/** Makes a self-signed pair under `keys/` when none is configured and the old one is missing or about to expire. */
 export async function prepareCertificate(
   settings: Pick<Settings, 'dataDir' | 'webhook'>,
   log: Logger,
@@ -50,7 +47,6 @@ export function measureCertificate({ certPath }: CertificateFiles, metrics: Metr
   }, 60_000);
 }
 
-/** @throws SettingsError a file cannot be read, or the key does not match the certificate */
 export function readCertificate({ certPath, keyPath }: CertificateFiles): CertificatePair {
   return readCertificatePair(
     { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: certPath },
@@ -58,14 +54,8 @@ export function readCertificate({ certPath, keyPath }: CertificateFiles): Certif
   );
 }
 
-/**
- * Gives the server a changed certificate without a restart. A pair that does not match (half of a rotation) is logged once
- * and checked again; the server keeps the old pair meanwhile.
- *
- * @returns stops checking
- */
+/** A pair that does not match (half of a rotation) is logged once; the server keeps the old pair meanwhile. */
 export function reloadCertificate(server: Server, files: CertificateFiles, log: Logger): () => void {
-  /** Fingerprints; null: none yet. */
   let loaded: string | null = null;
   let refused: string | null = null;
   async function check(): Promise<void> {
@@ -99,7 +89,6 @@ async function fingerprint({ certPath, keyPath }: CertificateFiles): Promise<str
   return (await Promise.all(parts)).join(' ');
 }
 
-/** A new pair replaces one of ours that cannot be used, whatever the reason. */
 function isUsable(files: CertificateFiles): boolean {
   try {
     const { validTo } = readCertificate(files).certificate;

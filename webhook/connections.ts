@@ -1,5 +1,3 @@
-/** The server under the endpoint, with its limits for connections and requests. */
-
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { BlockList, isIP, type Socket } from 'node:net';
@@ -20,13 +18,11 @@ export const LIMITS = {
 
 export type WebhookLimits = Readonly<typeof LIMITS> & Settings['webhook']['connectionLimits'];
 
-/** The part of all connections that is reserved for addresses that have authenticated. */
 const RESERVED_SHARE = 1 / 4;
 /** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
 const YOUNG_MS = 2_000;
 const RESET_AFTER_MS = 1_000;
 
-/** @param pair null: plain HTTP, behind a proxy that terminates TLS */
 export function createServer(
   handler: RequestListener,
   pair: CertificatePair | null,
@@ -69,19 +65,15 @@ interface LimitDeps {
 }
 
 /**
- * Limits the connections without valid credentials, before TLS. At a limit the oldest connection of the address that has the
- * most is closed; one with valid credentials never is. Without a victim the new connection is refused. Refused
- * connections are reset a second later: clients that are reset at once reconnect at once, and keep a core busy.
- *
- * @returns to be called with the socket, raw or TLS, of each request with valid credentials
+ * At a limit the oldest connection of the address that has the most is closed; one with valid credentials never is.
+ * Refused connections are reset a second later: clients that are reset at once reconnect at once. @returns to be
+ * called with the socket of each request with valid credentials
  */
 export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
   const { connections: total, connectionsPerAddress: perAddress } = deps.limits;
   /** By peer, because a TLS socket and the raw socket under it are two objects. */
   const open = new Map<string, Connection>();
-  /** Without valid credentials, by address, oldest first. */
   const anonymous = new Map<string, Set<Connection>>();
-  /** Addresses that have authenticated. */
   const known = new Set<string>();
   let resetting = 0;
   const ended = deps.metrics.counter('webhook_connections_ended_total');
@@ -115,7 +107,6 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
     return true;
   }
 
-  /** An unknown sender does not displace connections of a known address. */
   function largestCrowd(isKnown: boolean): ReadonlySet<Connection> {
     let largest: ReadonlySet<Connection> = new Set();
     for (const [address, crowd] of anonymous) {
@@ -163,7 +154,6 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
   };
 }
 
-/** @param networks e.g. `10.0.0.0/8` (BILLSYNC_WEBHOOK_TRUSTED_PROXIES) */
 export function createProxyCheck(networks: readonly string[]): (address: string | undefined) => boolean {
   const proxies = new BlockList();
   for (const network of networks) {

@@ -1,5 +1,3 @@
-/** The three steps of one accepted delivery: archive it, send it to Temporal, remove its body from the inbox. */
-
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { traceDelivery } from '../lib/temporal/tracing.ts';
@@ -20,13 +18,11 @@ export interface ForwardDeps {
   readonly sendDeadlineMs?: number;
   readonly partnerIds: () => readonly string[];
   readonly now?: () => Date;
-  /** Called when an entry ends as `refused`. */
   readonly onRefused?: (refusal: Refusal) => void;
-  /** Called at D4 and D5 of the fault matrix (docs/faults.md). */
   readonly durablePoint?: DurablePoint;
 }
 
-/** `gone`: another process finished it; `refused`: recognized only now as foreign, or no longer an event. */
+/** `gone`: another process finished it. `refused`: recognized only now as foreign, or no longer an event. */
 export type ForwardOutcome = 'sent' | 'archived' | 'refused' | 'gone';
 
 class ForwardError extends errorClass({
@@ -43,9 +39,8 @@ const ARCHIVE_DEADLINE_MS = 30_000;
 const SEND_DEADLINE_MS = 5_000;
 
 /**
- * Safe to repeat from the start after a failure or a kill at any point.
- *
- * @param received the parsed delivery, when this process still has it; else it is read from the inbox
+ * Safe to repeat from the start after a failure or a kill at any point. @param received else it is read from the
+ * inbox
  */
 export async function forwardEntry(
   entry: InboxEntry,
@@ -88,7 +83,7 @@ async function readParsed(entry: InboxEntry, deps: ForwardDeps): Promise<ParsedD
   return body === null ? null : parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
 }
 
-/** The partner may have become known since the delivery was accepted, and a newer version may parse it differently. */
+/** The partner may have become known since, and a newer version may parse it differently. */
 function refusalOf(entry: InboxEntry, parsed: ParsedDelivery, partnerIds: readonly string[]): Refusal | null {
   const { eventId, invoiceId } = entry;
   if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {

@@ -1,14 +1,10 @@
 /**
- * Decides which delivery is forwarded next; pure.
- *
- * Deliveries of one invoice are forwarded one after the other in order of arrival, different invoices concurrently. A failed
- * delivery waits (1 s doubling to 60 s) and delays its own invoice only. After several failures in a row the gate closes: one
- * delivery every few seconds probes Temporal, and the first success lets all continue.
+ * Deliveries of one invoice are forwarded in order of arrival. A failed one delays its own invoice only. After
+ * several failures in a row the gate closes: one delivery at a time probes Temporal.
  */
 
 import { type InboxEntry, keyOf } from './inbox/inbox.ts';
 
-/** One invoice's deliveries in order of arrival; the first is forwarded next. */
 interface Lane {
   readonly entries: InboxEntry[];
   failures: number;
@@ -17,7 +13,6 @@ interface Lane {
 
 const MAX_BACKOFF_MS = 60_000;
 const FAILURES_TO_CLOSE = 5;
-/** The gate opens after this many first backoffs. */
 const GATE_BACKOFFS = 5;
 
 export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } = {}) {
@@ -45,7 +40,6 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
     }
   }
 
-  /** The next entry to forward, now in flight; null when none is ready. */
   function take(atMs: number): InboxEntry | null {
     for (const name of waiting) {
       if ((lanes.get(name)?.notBeforeMs ?? 0) > atMs) continue;
@@ -76,7 +70,6 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
     failuresInRow = 0;
   }
 
-  /** @returns milliseconds until the next attempt at the earliest */
   function failed(entry: InboxEntry, atMs: number): number {
     const name = laneOf(entry);
     const lane = leave(name);
@@ -96,7 +89,6 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
     return lane;
   }
 
-  /** When `take` may return an entry without another event; null: never. */
   function nextAtMs(): number | null {
     const times = [...waiting].map((name) => lanes.get(name)?.notBeforeMs ?? 0);
     if (ready.size === 0 && times.length === 0) return null;
@@ -114,7 +106,6 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
     size: () => known.size,
     isGateClosed,
     isFailing: () => failuresInRow > 0,
-    /** ISO 8601 UTC; null when the queue is empty. Entries are added in order of arrival. */
     oldestReceivedAt(): string | null {
       const [oldest] = known.values();
       return oldest?.receivedAt ?? null;
@@ -122,7 +113,6 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
   };
 }
 
-/** A delivery without an invoice has a lane of its own. */
 function laneOf(entry: InboxEntry): string {
   return entry.kind === 'event' && entry.invoiceId !== null ? entry.invoiceId.toLowerCase() : keyOf(entry);
 }

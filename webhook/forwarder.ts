@@ -1,7 +1,4 @@
-/**
- * Forwards every delivery of the inbox to the archive and to Temporal: at least once, in order of arrival per invoice, until it
- * succeeds. It runs beside the endpoint, and also takes what other processes put into the inbox.
- */
+/** At least once, in order of arrival per invoice. It also takes deliveries that other processes put into the inbox. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -21,20 +18,15 @@ export interface ForwarderDeps extends ForwardDeps {
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  /** Called when fsync failed; ends the process by default. */
   readonly onFatal?: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
 
 export interface ForwarderTiming {
-  /** How often the folder is read for deliveries of other processes. */
   readonly pollMs: number;
   readonly firstBackoffMs: number;
-  /** How long events wait after a start for the partner to be known; then they are sent unchecked. */
   readonly partnerGraceMs: number;
-  /** The age of the backlog at which the component is unhealthy, if sending fails. */
   readonly stuckAgeMs: number;
-  /** The age of the backlog at which an alert is raised. */
   readonly alertAgeMs: number;
   readonly concurrency: number;
 }
@@ -49,9 +41,7 @@ const TIMING: ForwarderTiming = {
   alertAgeMs: 10 * 60_000,
   concurrency: 32,
 };
-/** Beyond this backlog the folder is read less often. */
 const LONG_BACKLOG = 5_000;
-/** Parsed deliveries kept in memory until they are forwarded; others are read from disk again. */
 const MAX_PARSED = 64;
 const MAX_PARSED_LENGTH = 64 * 1024;
 
@@ -191,7 +181,6 @@ export function startForwarder(deps: ForwarderDeps) {
   }
 
   return {
-    /** Waits for the entries in flight; the rest stays on disk for the next start. */
     async close(): Promise<void> {
       unsubscribe();
       stopping.abort();
@@ -204,22 +193,17 @@ export function startForwarder(deps: ForwarderDeps) {
 
 export interface ForwardedOverdue {
   readonly forwarded: number;
-  /** Deliveries that are still in the inbox, recent ones included. */
   readonly waiting: number;
-  /** ISO 8601 UTC of the oldest of them. */
   readonly oldestReceivedAt: string | null;
 }
 
 /** A running forwarder tries a delivery within seconds and again after a minute at most. */
 const OVERDUE_AFTER_MS = 2 * 60_000;
-/** This many failures in a row mean that Temporal is unreachable. */
 const MAX_FAILURES = 5;
 
 /**
- * Forwards deliveries that an endpoint left behind when it was killed and not started again, in order of arrival; a failure
- * delays its own invoice only. The reconciliation calls this. Safe beside any number of forwarders, because each step is.
- *
- * @throws FsyncError the process must end
+ * For deliveries that an endpoint left behind. Safe beside any number of forwarders. @throws FsyncError the process
+ * must end
  */
 export async function forwardOverdue(
   deps: ForwardDeps & { readonly log: Logger; readonly olderThanMs?: number },

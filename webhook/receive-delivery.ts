@@ -1,5 +1,3 @@
-/** Receives a delivery: it is stored on disk, then answered; the forwarder processes it later. */
-
 import type { Archive } from '../archive/archive.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -38,13 +36,10 @@ export interface Refusal {
   readonly invoiceId: string | null;
 }
 
-/** Background writes (a count, a copy of an unusable body) are dropped when the archive is slower than the senders. */
 const MAX_BACKGROUND_WRITES = 1_000;
 /** No network delay explains it: one of two clocks is wrong. */
 const MAX_UNLOGGED_SKEW_MS = 2 * 60_000;
-/** Bytes kept of an unusable body; its beginning shows a person what it is. */
 const MAX_UNUSABLE_BYTES = 64 * 1024;
-/** Unusable bodies kept per UTC day. */
 const MAX_UNUSABLE_PER_DAY = 500;
 
 export function createReceiver(deps: ReceiveDeps) {
@@ -52,7 +47,7 @@ export function createReceiver(deps: ReceiveDeps) {
   const background = new Set<Promise<void>>();
   let unusable = { day: '', count: 0 };
 
-  /** Resolves once the answer's status is durable. @throws FsyncError, or the system's error: nothing was promised */
+  /** Resolves once it is durable. @throws FsyncError, or the system's error: nothing was promised */
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
     const [partnerId] = deps.partnerIds();
@@ -121,7 +116,6 @@ export function createReceiver(deps: ReceiveDeps) {
     });
   }
 
-  /** Well formed, but not usable by us: quarantined and acknowledged. */
   async function refuse(
     refusal: Refusal & { readonly eventId: string },
     body: Uint8Array,
@@ -137,7 +131,6 @@ export function createReceiver(deps: ReceiveDeps) {
     return { statusCode: 202, status: 'quarantined', eventId };
   }
 
-  /** The sender is broken; the bytes are kept so that a person can see how. */
   async function reject(
     parsed: Extract<ParsedDelivery, { kind: 'unusable' }>,
     body: Uint8Array,
@@ -194,7 +187,6 @@ export function createReceiver(deps: ReceiveDeps) {
     log.warn({ code, eventId, reason }, 'a delivery was quarantined');
   }
 
-  /** The invoice then needs attention, and the reconciliation requests its details from the service. */
   function markInvoice(invoiceId: string | null, message: string, at: string): void {
     if (invoiceId === null) return;
     const reason = `A delivery about this invoice was refused: ${message} See billsync quarantine list.`;
@@ -213,14 +205,12 @@ export function createReceiver(deps: ReceiveDeps) {
 
   return {
     receive,
-    /** Waits for background writes. */
     async settle(): Promise<void> {
       await Promise.all(background);
     },
   };
 }
 
-/** One alert per code and quiet window. */
 export function alertRefused(
   alerts: Alerts | undefined,
   { code, message, eventId, invoiceId }: Refusal,
@@ -236,11 +226,7 @@ export function alertRefused(
   });
 }
 
-/**
- * Whether an event is for another partner, which must never reach a total.
- *
- * @param partnerIds ours; while they are unknown (empty) no event is foreign, nor is one that names no partner
- */
+/** Such an event must never reach a total. Without known ids of ours no event is foreign. */
 export function isForeign(event: InvoiceEvent, partnerIds: readonly string[]): boolean {
   if (partnerIds.length === 0 || event.partnerId === '') return false;
   return !partnerIds.some((partnerId) => partnerId.toLowerCase() === event.partnerId.toLowerCase());

@@ -1,5 +1,3 @@
-/** Answers that refuse a request, or report that a delivery could not be stored; each closes its connection. */
-
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -13,9 +11,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import { printable } from '../lib/wire/text.ts';
 
-/** A refused sender may go on sending for this long before its connection is closed. */
 const LINGER_MS = 5_000;
-/** A peer that has not read its last answer by then does not read it. */
 const LAST_ANSWER_MS = 1_000;
 
 export interface FailureDeps {
@@ -27,13 +23,11 @@ export interface FailureDeps {
   readonly onFatal?: (error: FsyncError) => void;
 }
 
-/** Connections that are closed with the answer in progress. */
 const refusedOn = new WeakSet<Socket>();
 
 /**
- * Sends the answer immediately and ends it when the request has been read. A socket that is closed while bytes of its peer are
- * unread is reset, and the reset can discard the answer on its way. Closing the connection keeps the rest of a body from
- * being taken for the next request.
+ * A socket that is closed while bytes are unread is reset, which can discard the answer, so the answer ends when the
+ * request is read. Closing keeps the rest of a body from being taken for the next request.
  */
 export function refuse(
   reply: FastifyReply,
@@ -55,17 +49,14 @@ async function* untilRead(text: string, request: IncomingMessage): AsyncGenerato
   await finished(request.resume(), { signal }).catch(() => undefined);
 }
 
-/** Whether a request came behind a refused one on its connection: no answer to it would be read. */
 export function isRefused(socket: Socket): boolean {
   return refusedOn.has(socket);
 }
 
-/** Marks a connection whose request will be refused after a delay. */
 export function refuseLater(socket: Socket): void {
   refusedOn.add(socket);
 }
 
-/** Reports that a delivery with valid credentials was refused: the service gives up after two attempts. */
 export function reportRefused(
   { method, url }: { readonly method: string | undefined; readonly url: string | undefined },
   statusCode: number,
@@ -89,7 +80,7 @@ const REASONS: Readonly<Record<number, string>> = {
   415: 'its body has a Content-Encoding',
 };
 
-/** Answers with 503 for whatever prevents storing a delivery, so that the service tries again. */
+/** With 503 the service tries again. */
 export function answerFailure(error: unknown, reply: FastifyReply, deps: FailureDeps): FastifyReply {
   const statusCode = statusOf(error);
   if (statusCode !== null && statusCode < 500) {
@@ -108,7 +99,7 @@ export function answerFailure(error: unknown, reply: FastifyReply, deps: Failure
   return refuse(reply.header('retry-after', '5'), 503, { status: 'unavailable' });
 }
 
-/** After a failed fsync the kernel may have dropped the data, so only a fresh process is safe. */
+/** After a failed fsync the kernel may have dropped the data, so only a new process is safe. */
 export function endProcess(error: FsyncError, { onFatal, log }: Pick<FailureDeps, 'onFatal' | 'log'>): void {
   if (onFatal !== undefined) {
     onFatal(error);
@@ -123,10 +114,7 @@ function statusOf(error: unknown): number | null {
   return typeof error.statusCode === 'number' ? error.statusCode : null;
 }
 
-/**
- * Answers requests that Node could not parse, or that took too long. A connection without HTTP (its TLS handshake failed)
- * is destroyed: an answer to it would never be sent.
- */
+/** A connection without HTTP (its TLS handshake failed) is destroyed: an answer would never be sent. */
 export function answerMalformed(
   error: Error & { code?: string },
   socket: Socket,

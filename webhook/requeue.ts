@@ -1,5 +1,3 @@
-/** Operator actions on deliveries: replay archived events, requeue or discard a quarantined one. */
-
 import type { Archive, ArchivedEvent } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { EventType, InvoiceEvent } from '../lib/wire/names.ts';
@@ -11,23 +9,17 @@ import { isForeign } from './receive-delivery.ts';
 export interface ReplayOptions {
   readonly archive: Archive;
   readonly send: (event: InvoiceEvent) => Promise<void>;
-  /** ISO 8601; events received at or after it. */
   readonly since?: string;
-  /** ISO 8601; events received before it. */
   readonly until?: string;
   readonly type?: EventType;
   readonly invoiceId?: string;
-  /** The service's tenant id, or the partner's own. */
   readonly tenantId?: string;
   readonly onEvent?: (event: ArchivedEvent) => void;
 }
 
 /**
- * Sends archived events to Temporal again, in order of arrival; harmless, because workflow and ledger recognize them. Test
- * events are not sent (spec 6, rule 4), nor are refused deliveries, which are requeued from quarantine. Archived URLs have no
- * query, so a missing file is fetched through a regenerated URL.
- *
- * @returns how many were sent
+ * Harmless, because workflow and ledger recognize the events. Test events are not sent (spec 6, rule 4). Archived
+ * URLs have no query, so a missing file is fetched through a regenerated URL.
  */
 export async function replayEvents(options: ReplayOptions): Promise<number> {
   let sent = 0;
@@ -61,10 +53,6 @@ export type RequeueOutcome =
   | { readonly outcome: 'still-refused'; readonly code: string; readonly reason: string }
   | { readonly outcome: 'not-a-delivery' | 'not-found' };
 
-/**
- * Parses a quarantined delivery again, puts it into the inbox, and then removes it from the quarantine. A file is requeued by
- * its invoice's workflow instead: `not-a-delivery`.
- */
 export async function requeueDelivery(
   quarantineId: string,
   deps: {
@@ -94,7 +82,6 @@ export async function requeueDelivery(
   const entry = {
     kind: parsed.kind,
     eventId,
-    // The original time of receipt.
     receivedAt: item.at,
     invoiceId: parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null,
     code: null,
@@ -107,7 +94,6 @@ export async function requeueDelivery(
   return { outcome: stored === 'accepted' ? 'requeued' : 'duplicate', eventId };
 }
 
-/** Removes an item permanently; the archive keeps the decision as a fact. @returns false: not found */
 export async function discardQuarantined(
   quarantineId: string,
   deps: {

@@ -1,9 +1,4 @@
-/**
- * The endpoint: HTTPS, credentials, limits, and one answer per delivery.
- *
- * It answers from disk alone and waits for neither Temporal nor the billing service: the service waits 30 seconds and retries
- * only once.
- */
+/** Answers from disk alone: the service waits 30 seconds and retries only once. */
 
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -45,14 +40,12 @@ export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'>, FailureDeps 
   /** Lets an endpoint without credentials listen for other machines. Anyone could then void an invoice. */
   readonly isOpenAllowed?: boolean;
   readonly limits?: Partial<WebhookLimits>;
-  /** Called at D3 of the fault matrix (docs/faults.md). */
   readonly durablePoint?: DurablePoint;
 }
 
 export interface Webhook {
   readonly url: string;
   readonly port: number;
-  /** Accepts no more connections, and answers the requests in progress. */
   close(): Promise<void>;
 }
 
@@ -61,7 +54,6 @@ const METHODS = ['POST', 'PUT', 'PATCH'] as const;
 
 /** Connections that the system queues for a busy process; Node's 511 are full after a burst, and a sender then waits a second. */
 const BACKLOG = 4_096;
-/** Anyone may request /healthz, so its answer is kept for this long. */
 const HEALTHY_FOR_MS = 1_000;
 
 export const WRONG_CREDENTIALS: FailedLoginsMessages = {
@@ -72,7 +64,6 @@ export const WRONG_CREDENTIALS: FailedLoginsMessages = {
   log: 'a delivery with wrong credentials was refused',
 };
 
-/** @throws EndpointAddressError; SettingsError the certificate cannot be used */
 export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const { webhook } = deps.settings;
   const limits = { ...LIMITS, ...webhook.connectionLimits, ...deps.limits };
@@ -127,7 +118,6 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   };
 }
 
-/** Checks everything that needs no body, before a byte of it is read. */
 function checkRequests(
   app: FastifyInstance,
   deps: WebhookDeps,
@@ -138,7 +128,6 @@ function checkRequests(
   }: {
     readonly paths: EndpointPaths;
     readonly authenticated: (socket: Socket) => void;
-    /** The unanswered delivery with valid credentials, by connection. */
     readonly receiving: WeakMap<Socket, FastifyRequest>;
   },
 ): void {
@@ -197,7 +186,6 @@ function addDeliveries(app: FastifyInstance, deps: WebhookDeps, { receive }: Rec
     reply.raw.once('finish', () => deps.durablePoint?.('D3'));
     return reply.code(statusCode).send(eventId === null ? { status } : { status, eventId });
   };
-  // `checkRequests` has matched the path already.
   app.route({ method: [...METHODS], url: '/*', handler: deliver });
   app.addHook('onResponse', async (request, reply) => {
     if (request.method !== 'GET')
@@ -206,7 +194,6 @@ function addDeliveries(app: FastifyInstance, deps: WebhookDeps, { receive }: Rec
   app.setErrorHandler((error, _request, reply) => answerFailure(error, reply, deps));
 }
 
-/** `GET /healthz`: 200 while the next delivery could be stored. */
 function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
   let healthyUntilMs = 0;
   let probing: Promise<void> | null = null;
@@ -245,7 +232,6 @@ function chooseHost({ settings, log, isOpenAllowed = false }: WebhookDeps): stri
   return chosen;
 }
 
-/** The endpoint cannot listen at its address. */
 class EndpointAddressError extends BillsyncError {
   readonly code = 'webhook-start';
   override readonly exitCode = EXIT.usage;

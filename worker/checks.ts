@@ -1,8 +1,3 @@
-/**
- * The periodic checks of the worker, in two tables: of the machine, from the start on, and of its parts once they are
- * open. `startChecks` runs them with one timer and reports each state in health and by its alert.
- */
-
 import { access, constants, statfs } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
@@ -33,7 +28,7 @@ export interface MachineOptions extends Sinks {
   readonly now?: () => number;
 }
 
-/** They run while the warehouse is opened as well, which takes long when it is rebuilt. */
+/** They run while the warehouse is opened too, which takes long when it is rebuilt. */
 export function machineChecks(options: MachineOptions): readonly (Check | StateCheck)[] {
   return [
     {
@@ -56,10 +51,8 @@ export function machineChecks(options: MachineOptions): readonly (Check | StateC
   ];
 }
 
-/** Finalized invoices whose file has not arrived. */
 export interface MissingFiles {
   readonly invoices: number;
-  /** ISO 8601 UTC, of the invoice that has waited longest; null without any. */
   readonly since: string | null;
 }
 
@@ -138,7 +131,7 @@ function credentialChecks({
 }
 
 const MIB = 1024 ** 2;
-/** Below this, downloads stop; loads and publications stop at half of it; deliveries are accepted to the last byte. */
+/** Below this, downloads stop; loads stop at half of it; deliveries are accepted to the last byte. */
 const MIN_FREE_BYTES = 64 * MIB;
 
 function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedState> {
@@ -155,10 +148,9 @@ function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedS
   };
 }
 
-/** For the alert to be sent. */
 const END_DELAY_MS = 5 * SECOND_MS;
 
-/** Ends the process when a DuckDB call hangs; the supervisor restarts it, and Temporal retries the activities. */
+/** The supervisor restarts the process, and Temporal retries the activities. */
 function duckDbState({ endProcess = killOwnProcess }: MachineOptions): () => Promise<CheckedState> {
   let isEnding = false;
   return async () => {
@@ -194,7 +186,6 @@ const EXTERNAL_SERVICES = [
 /** A restart of Temporal, or a single failed call, needs no alert. */
 const ALERT_AFTER_MS = 15 * SECOND_MS;
 
-/** Their health is reported by the calls themselves; an alert is raised when it has been bad for a while. */
 function alertExternalServices({ health, alerts, now = Date.now }: MachineOptions): void {
   const { components } = health.report();
   for (const { component, key, title, advice } of EXTERNAL_SERVICES) {
@@ -206,10 +197,8 @@ function alertExternalServices({ health, alerts, now = Date.now }: MachineOption
   }
 }
 
-/** The hash of no file. */
 const NO_FILE = '0'.repeat(64);
 
-/** @throws when the archive is out of reach */
 async function checkArchive(
   settings: Settings['archive'],
   archive: Pick<Archive, 'file'>,
@@ -236,7 +225,6 @@ function checkAge(
   return { isHealthy: nowMs - Date.parse(since) <= maxMs, detail };
 }
 
-/** Names the process that holds the PostgreSQL locks that loads wait for. */
 export function lakeCheck(warehouse: Pick<Warehouse, 'blockedBy'>): StateCheck {
   return {
     component: 'lake locks',
@@ -251,7 +239,6 @@ export function lakeCheck(warehouse: Pick<Warehouse, 'blockedBy'>): StateCheck {
   };
 }
 
-/** Reports it when the publisher's work fails, so that readers are not left with outdated data unnoticed. */
 export function reportPublisherFailures(warehouse: PublishedWarehouse, sinks: Sinks): PublishedWarehouse {
   const ingest = watchTask({
     ...{ ...sinks, component: 'ingest' },

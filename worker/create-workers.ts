@@ -1,5 +1,3 @@
-/** The two Temporal workers of a process: `billing` for network work, `warehouse` beside the single writer. */
-
 import type { Context } from '@temporalio/activity';
 import type { DataConverter } from '@temporalio/common';
 import {
@@ -28,12 +26,9 @@ export interface WorkerParts {
   readonly queues: QueueNames;
   readonly bundle: WorkflowBundle;
   readonly dataConverter: DataConverter;
-  /** Activities by name, from `createBillingActivities` and `createWarehouseActivities`. */
   readonly billing: object;
   readonly warehouse: object;
-  /** Wraps every attempt of every activity. */
   readonly interceptor?: ActivityInterceptorsFactory;
-  /** Called when a workflow received an event of another invoice; not during replay. */
   readonly onForeignEvent?: (workflowId: string) => void;
 }
 
@@ -90,7 +85,6 @@ function createSinks({ onForeignEvent }: WorkerParts): InjectedSinks<InvoiceSink
   };
 }
 
-/** Refuses an activity whose input is not encrypted: billsync's workflows encrypt theirs (ADR 3). */
 export function refuseUnencrypted(): ActivityInterceptors {
   return {
     inbound: {
@@ -107,7 +101,7 @@ const REPORT_PROGRESS = new Set(['surveyInvoices', 'verifyWarehouse']);
 /** Well below the 15 s after which an attempt counts as lost. */
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
-/** Sends heartbeats, so that an attempt interrupted by a kill -9 is retried within seconds instead of after its timeout. */
+/** So that an attempt interrupted by a kill -9 is retried within seconds. */
 export function heartbeatWhileRunning(context: Context): ActivityInterceptors {
   const { activityType, heartbeatTimeoutMs } = context.info;
   if (heartbeatTimeoutMs === undefined || REPORT_PROGRESS.has(activityType)) return {};

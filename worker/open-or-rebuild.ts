@@ -1,7 +1,4 @@
-/**
- * Opens the warehouse, and rebuilds it from the archive when its file is damaged. The damaged file is moved aside and
- * never deleted; readers keep the published copy meanwhile.
- */
+/** The damaged file is moved aside and never deleted; readers keep the published copy meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
@@ -16,13 +13,11 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 export interface OpenOrRebuildOptions extends OpenWarehouseOptions {
   readonly health: Health;
   readonly alerts: Alerts;
-  /** How long the alert stays open after the rebuild. */
   readonly alertForMs?: number;
 }
 
 const MAX_LOSSES_LOGGED = 200;
 
-/** @throws warehouse-corrupt when the rebuilt file cannot be opened either; otherwise as `openWarehouse` */
 export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Warehouse> {
   const { health, alerts, log, onFatal, alertForMs = SHOWN_FOR_MS, ...rest } = options;
   let isOpen = false;
@@ -34,7 +29,6 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
   try {
     const warehouse = await openWhenAvailable(opening, options);
     isOpen = true;
-    // An earlier process may have raised it.
     alerts.resolve('warehouse');
     return warehouse;
   } catch (error) {
@@ -59,7 +53,6 @@ const REOPEN_INTERVAL_MS = 5_000;
 /** A wrong address or wrong credentials do not pass. */
 const WRONG_SETTINGS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
 
-/** Waits while PostgreSQL or S3 is unavailable, as a running worker does. */
 async function openWhenAvailable(
   opening: OpenWarehouseOptions,
   { health, alerts, log }: OpenOrRebuildOptions,

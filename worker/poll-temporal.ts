@@ -1,8 +1,3 @@
-/**
- * Keeps the two Temporal workers running while the process does: starts without Temporal, waits for it, survives its
- * restarts, follows it to another address.
- */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
@@ -20,22 +15,18 @@ export interface PollOptions {
   readonly settings: Settings;
   readonly queues: QueueNames;
   readonly bundle: WorkflowBundle;
-  /** Activities by name; with those that workflows call as local activities. */
   readonly billing: object;
   readonly warehouse: object;
   readonly log: Logger;
   readonly health: Health;
   readonly alerts: Alerts;
-  /** Wraps every attempt of every activity. */
   readonly interceptor: ActivityInterceptorsFactory;
   /** Called after each connection, before the first task; an error keeps the worker from polling. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
 
 export interface Polling {
-  /** Resolves when both workers poll for the first time. */
   readonly ready: Promise<void>;
-  /** Stops polling, lets running activities end within their grace period, and disconnects. */
   close(): Promise<void>;
 }
 
@@ -78,7 +69,6 @@ export function pollTemporal(options: PollOptions): Polling {
   };
 }
 
-/** Polls over one connection, until the signal aborts or Temporal has moved. @throws the error of a worker */
 async function pollUntilMoved(options: PollOptions, signal: AbortSignal, onReady: () => void): Promise<void> {
   const { settings, log, health, alerts } = options;
   const connection = await connectTemporal(settings, { log });
@@ -149,7 +139,6 @@ function alertForeignEvent(workflowId: string, alerts: Alerts): void {
   });
 }
 
-/** Reports in health whether Temporal responds; returns when it has moved or the signal aborts. */
 async function checkUntilMoved(
   { settings, health, log }: PollOptions,
   { client, namespace, address }: TemporalConnection,
@@ -173,7 +162,7 @@ async function checkUntilMoved(
   }
 }
 
-/** Stops both workers when one fails: with one queue unserved, invoices would wait without an error. */
+/** With one queue unserved, invoices would wait without an error. */
 async function runAll(workers: readonly Worker[]): Promise<void> {
   const runs = workers.map((worker) =>
     worker.run().catch((error: unknown) => {

@@ -1,5 +1,3 @@
-/** Reads the published file for gauges, alerts and checks of the worker. */
-
 import type { Gap } from '../activities/dependencies.ts';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -15,7 +13,6 @@ import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { LedgerWarehouse } from '../warehouse/warehouse.ts';
 import type { MissingFiles } from './checks.ts';
 
-/** Path of the published file; over a lake, reads of it are directed to the lake. */
 export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' | 'archive'>): string {
   const { warehouse } = settings;
   const { published } = warehousePaths(settings);
@@ -37,7 +34,6 @@ async function unlessUnpublished<T>(read: () => Promise<T>, otherwise: T): Promi
   }
 }
 
-/** Rows of the report `gaps`. */
 export function readGaps(databasePath: string): Promise<readonly Gap[]> {
   return unlessUnpublished(async () => {
     const { rows } = await runReport({ databasePath, name: 'gaps', filters: { level: 'all' } });
@@ -55,12 +51,10 @@ export async function readMissingFiles(warehouse: Pick<LedgerWarehouse, 'invoice
   return { invoices: found.length, since };
 }
 
-/** Something that is updated after each publication. */
 export interface PublicationListener {
   published(): void;
 }
 
-/** Sets the gauges of published invoices and shipments, and of the quarantine, whenever metrics are read. */
 export function measureContents({
   metrics,
   quarantine,
@@ -113,16 +107,12 @@ async function countPublished(path: string) {
 
 interface AnnouncementAlertOptions {
   readonly warehouse: Pick<LedgerWarehouse, 'announcementDifferences'>;
-  /** Alerts that an earlier process raised are resolved, too. */
   readonly dataDir: string;
   readonly alerts: Alerts;
   readonly log: Logger;
 }
 
-/**
- * Keeps an alert open for each invoice whose current file differs from its announcement. Read from the ledger after each publication,
- * because a person's decision or a command without this worker changes it as well as a load.
- */
+/** Read from the ledger after each publication, because a person's decision changes it as well as a load. */
 export function createAnnouncementAlerts(
   options: AnnouncementAlertOptions,
 ): PublicationListener & { close(): Promise<void> } {

@@ -1,5 +1,3 @@
-/** One alert while steps of invoices keep failing: each is retried for days, and until then nothing else reports it. */
-
 import { CancelledFailure, type Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
@@ -8,7 +6,6 @@ import type { Check } from '../lib/health/health.ts';
 import { firstLine } from '../lib/system-errors.ts';
 
 interface FailingStep {
-  /** The invoice; for other workflows their id. */
   readonly subject: string;
   readonly activity: string;
   readonly sinceMs: number;
@@ -25,7 +22,6 @@ const EXPIRES_AFTER_MS = 3_600_000;
 const CHECK_INTERVAL_MS = 5_000;
 /** The workflow starts these again after their last attempt, for a day before the invoice needs attention. */
 const RESTARTED = new Set(['regenerateUrl', 'downloadCsv', 'exportCsv']);
-/** After these, the invoice no longer waits for any step. */
 const ENDS_WORK = new Set(['loadInvoice', 'markNeedsAttention', 'voidInvoice']);
 /** More at once are a single outage, and their number need not be exact. */
 const MAX_STEPS = 5_000;

@@ -1,5 +1,3 @@
-/** Temporal's runtime, once per process: with our log, our signal handling and our metrics. */
-
 import {
   type BufferedMetricUpdate,
   DefaultLogger,
@@ -15,8 +13,8 @@ import { firstLine } from '../lib/system-errors.ts';
 let isInstalled = false;
 
 /**
- * To be called before the first worker or native connection. The runtime handles no signals: it would stop workers
- * before the endpoint has drained, and without workers it would ignore the signal.
+ * The runtime handles no signals: it would stop workers before the endpoint has drained. To be called before the
+ * first worker or native connection.
  */
 export function installRuntime(log: Logger, metrics?: Metrics): void {
   if (isInstalled) return;
@@ -52,10 +50,9 @@ const LABELS = [
   ...['operation', 'status_code', 'failure_reason', 'eager'],
 ];
 const BUCKETS_SECONDS = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
-/** A busy worker records hundreds of updates a second. */
 const DRAIN_INTERVAL_MS = 2_000;
 
-/** Adds the SDK's metrics to our `/metrics`; the SDK's own exporter would open another port. */
+/** The SDK's own exporter would open another port. */
 function temporalMetrics(metrics: Metrics): MetricsBuffer {
   const buffer = new MetricsBuffer({ maxBufferSize: 20_000, useSecondsForDurations: true });
   const recorders = new Map<string, (update: BufferedMetricUpdate) => void>();

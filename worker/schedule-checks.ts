@@ -1,7 +1,4 @@
-/**
- * Checks of Temporal schedules and workflows: a scheduled run that failed or did not start, a schedule that was removed,
- * a workflow that was terminated. The last two are started again.
- */
+/** A removed schedule and terminated workflows are started again. */
 
 import {
   type Client,
@@ -26,7 +23,6 @@ type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** How long a terminated workflow keeps its alert open. */
 const TERMINATED_ALERT_MS = 60 * MINUTE_MS;
 const MAX_TERMINATED = 1_000;
 const HEALTHY: CheckedState = { isHealthy: true, detail: '' };
@@ -41,7 +37,6 @@ export function scheduleChecks({
   readonly queues?: { readonly billing: string; readonly warehouse: string };
 }): {
   readonly checks: readonly StateCheck[];
-  /** Sets the client that the checks use from now on. */
   connect(client: Client): void;
 } {
   const checkRuns = scheduledRunsCheck(settings, new Date());
@@ -124,23 +119,14 @@ interface ScheduledJob {
   readonly id: string;
   readonly name: string;
   readonly everyMs: number;
-  /** The command that creates the schedule. */
   readonly command: string;
 }
 
-/** The longest time between two runs. */
 const REPORT_INTERVAL_MS = { daily: DAY_MS, monthly: 31 * DAY_MS } as const;
-/** Schedules have a jitter of a tenth of their interval. */
 const JITTER_FACTOR = 1.1;
 const LATE_AFTER_MS = 10 * MINUTE_MS;
 
-/**
- * Checks that each schedule's last run was on time and succeeded. A problem lasts until the next run succeeds; paused
- * schedules are skipped.
- *
- * @param since runs that were due earlier are not reported, because no worker may have been running
- * @returns one check; throws Temporal's errors
- */
+/** A problem lasts until the next run succeeds. @param since no worker may have been running before */
 export function scheduledRunsCheck(
   settings: ScheduleSettings,
   since: Date,
@@ -205,7 +191,6 @@ async function describeSchedule(client: Client, id: string): Promise<ScheduleDes
   }
 }
 
-/** null: the run is in progress, succeeded, or is past its retention period. */
 async function findRunProblem(client: Client, workflowId: string, runId: string): Promise<string | null> {
   try {
     const { status } = await client.workflow.getHandle(workflowId, runId).describe();

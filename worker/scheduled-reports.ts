@@ -1,5 +1,3 @@
-/** Creates scheduled reports and tenants' statements from the published file. */
-
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -24,13 +22,11 @@ const TIME_LIMIT_MS = 600_000;
 
 type Sources = Omit<StatementSources, 'timeLimitMs'>;
 
-/** @throws the errors of `runReport` and `makeStatements` */
 export function writeScheduledReport(scheduled: ScheduledReport, sources: Sources): Promise<WrittenReport> {
   const write = scheduled.report === TENANT_STATEMENTS ? writeStatements : writeReport;
   return write(scheduled, sources);
 }
 
-/** @returns the file `NAME-YYYY-MM-DD.EXTENSION`, with the date (UTC) of the run */
 export async function writeReport(
   scheduled: ScheduledReport,
   { databasePath, now }: Pick<Sources, 'databasePath' | 'now'>,
@@ -60,12 +56,7 @@ export async function writeReport(
   return { path, rows: result.rows.length, about: about.join(' · ') };
 }
 
-/**
- * Statements of the previous month. A run that failed halfway is repeated: sent statements are not sent twice, and their
- * files stay the same.
- *
- * @returns the folder `FOLDER/2026-10` and the number of statements
- */
+/** The previous month. A repeated run does not send a statement twice. */
 export async function writeStatements(
   { format: requested, folder, filters, parameters, tables }: ScheduledReport,
   sources: Sources,

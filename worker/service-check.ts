@@ -1,5 +1,3 @@
-/** Health of the billing service: its last answer, the token's expiry, and the last error. */
-
 import { alertRefusedCredentials } from '../activities/service-calls.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { isBillingError } from '../billing/errors.ts';
@@ -7,7 +5,6 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Check, Health } from '../lib/health/health.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 
-/** Calls of the service itself; downloads go to its storage. */
 const CALLS = {
   fetchToken: 'token',
   ping: 'ping',
@@ -18,13 +15,12 @@ const CALLS = {
 type Call = keyof typeof CALLS;
 
 const COMPONENT = 'billing service';
-/** Rounding to seconds moves the expiry of one token by less than this. */
 const NEW_TOKEN_MS = 5_000;
 const TOKEN_INTERVAL_MS = 60_000;
 
 /**
- * Keeps a valid token even while no invoice needs one, so that refused credentials or an unreachable service are noticed
- * within a token's lifetime. Ping is not used (spec 4.2: optional).
+ * Refused credentials or an unreachable service are noticed within a token's lifetime, even while no invoice needs a
+ * token.
  */
 export function tokenCheck(
   service: Pick<BillingService, 'fetchToken'>,
@@ -50,7 +46,6 @@ export function tokenCheck(
   };
 }
 
-/** @returns the same service; health records the outcome of each call before it is returned or thrown */
 export function withServiceHealth(
   service: BillingService,
   { health, now = () => new Date() }: { readonly health: Health; readonly now?: () => Date },
@@ -122,7 +117,6 @@ export function withServiceHealth(
   });
 }
 
-/** 2026-03-01 08:00 UTC */
 function minute(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

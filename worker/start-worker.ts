@@ -1,5 +1,3 @@
-/** The worker role: archive, warehouse with its publisher, billing service, both task queues, and the periodic checks. */
-
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
 import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -49,28 +47,23 @@ export interface WorkerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
-  /** Recorded in the warehouse's lock file: `up` or `worker`. */
   readonly role?: string;
-  /** Instead of the environment's; for tests that share a server. */
   readonly queues?: QueueNames;
-  /** Shared with the endpoint when both run in one process. */
   readonly alerts?: Alerts;
-  /** Forwards deliveries that an endpoint left in the inbox; absent where there is no inbox. */
   readonly forwardOverdue?: ForwardOverdue;
   /** The warehouse or the disk failed: end the process; a new start repairs it or reports what to do. */
   readonly onFatal?: (error: Error) => void;
 }
 
 export interface RunningWorker {
-  /** Resolves when the worker polls Temporal for the first time; it starts without Temporal and waits for it. */
+  /** The worker starts without Temporal and waits for it. */
   readonly ready: Promise<void>;
-  /** Partner ids of the account; empty until a token was issued. */
   partnerIds(): readonly string[];
   readonly archive: Archive;
   readonly warehouse: Warehouse;
   readonly service: BillingService;
   readonly quarantine: Quarantine;
-  /** Drains, publishes the remaining changes and closes everything in reverse order. Safe to call twice. */
+  /** Publishes the remaining changes and closes everything in reverse order. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -82,8 +75,8 @@ const LINGER_MS = 1_000;
 const END_DELAY_MS = 250;
 
 /**
- * @throws WrongClockError, workflow-bundle, warehouse-locked and other errors of opening the warehouse or archive; an absent
- * Temporal is not an error
+ * An absent Temporal is not an error. @throws WrongClockError, workflow-bundle, and the errors of opening warehouse
+ * and archive
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { settings, log, metrics, health } = options;

@@ -1,4 +1,4 @@
-/** The workflow bundle: prebuilt in a published package; in a checkout built once per content, because bundling takes seconds. */
+/** Prebuilt in a published package; in a checkout built once per content, because bundling takes seconds. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
@@ -18,11 +18,9 @@ export interface WorkflowBundle {
 }
 
 const ROOT = join(import.meta.dirname, '..');
-/** Everything that can be part of the bundle. */
 const SOURCES = [join(ROOT, 'workflows'), join(ROOT, 'lib/wire')];
 const MAX_CACHED = 10;
 
-/** With tracing, the bundle contains its interceptors, so it is another file. @throws workflow-bundle */
 export async function workflowBundle(tracing = activeTracing()): Promise<WorkflowBundle> {
   const isTraced = tracing !== null;
   const prebuilt = join(ROOT, 'workflow-bundle.js');
@@ -36,7 +34,6 @@ export async function workflowBundle(tracing = activeTracing()): Promise<Workflo
   return { codePath };
 }
 
-/** @throws workflow-bundle */
 export async function buildWorkflowBundle(codePath: string, tracing: Tracing | null = null): Promise<void> {
   // webpack treats the part of a module's path after a question mark as a query.
   if (ROOT.includes('?')) {
@@ -50,7 +47,6 @@ export async function buildWorkflowBundle(codePath: string, tracing: Tracing | n
   }
 }
 
-/** Renamed into place, so that a process that starts at the same time reads no partial file. */
 async function writeBundle(codePath: string, tracing: Tracing | null): Promise<void> {
   await mkdir(dirname(codePath), { recursive: true });
   const { code } = await bundleWorkflowCode({

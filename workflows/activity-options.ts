@@ -1,5 +1,3 @@
-/** How workflows call activities: queue, timeouts, retries. */
-
 import {
   ActivityCancellationType,
   proxyActivities,
@@ -26,7 +24,7 @@ export type InvoiceActivities = Pick<
     | 'recordFailure'
   >;
 
-/** `recordFirstEvent` is `recordEvent` as a local activity, in the workflow's own process and task. */
+/** A local activity, in the workflow's own process and task. */
 export type CalledActivities = InvoiceActivities & {
   readonly recordFirstEvent: InvoiceActivities['recordEvent'];
 };
@@ -34,7 +32,6 @@ export type CalledActivities = InvoiceActivities & {
 /** The worker sends a heartbeat every 3 s, so a missing one means that its process ended. */
 const HEARTBEAT_TIMEOUT = '15 s';
 
-/** Both queues, from the one that this workflow runs on. */
 export function taskQueuesOfWorkflow(): Queues {
   const prefix = workflowInfo().taskQueue.replace(/-(billing|warehouse)$/, '');
   return { billing: `${prefix}-billing`, warehouse: `${prefix}-warehouse` };
@@ -51,8 +48,7 @@ export function invoiceActivities(pace: Pace): CalledActivities {
   const network: RetryPolicy = { ...backoff, maximumAttempts: pace.retryAttempts };
   const ledgerRetry: RetryPolicy = { ...backoff, maximumInterval: '1 min' };
 
-  // Long, because details contain every line item: 80 MB for 300,000. The client aborts calls and transfers without
-  // progress much earlier.
+  // Details contain every line item: 80 MB for 300,000. The client aborts calls without progress much earlier.
   const calls = proxyActivities<BillingActivities>({
     startToCloseTimeout: '15 min',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,

@@ -1,7 +1,4 @@
-/**
- * A batch of a backfill: a few hundred invoices, with a result for each. Slices of it are compared with the ledger and the
- * service; only invoices that need work get a workflow, a limited number at a time.
- */
+/** Only invoices that need work get a workflow, a limited number at a time. */
 
 import {
   ActivityFailure,
@@ -35,12 +32,11 @@ import { DEFAULT_PACE, inMilliseconds } from './pace.ts';
 
 /** Invoices started by one activity: fewer history events, and a retry repeats little. */
 const START_SIZE = 10;
-/** Invoices surveyed by one activity, whose results become visible together. */
 const SLICE_SIZE = 250;
 /** Then an invoice counts as `pending`, and its workflow continues. */
 const REPLY_TIMEOUT_MS = 3_600_000;
 
-/** Started by the client; continues as new when its history grows (ADR 14). */
+/** Continues as new when its history grows (ADR 14). */
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
   const { startLookUps, getBackfillStatus } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
@@ -85,7 +81,6 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     else if (maySurvey()) await surveySlice();
     else if (inProgress.size > 0) await condition(hasNews, untilNextIsLate());
     else if (!(await condition(hasNews, checkAfter))) {
-      // Only the backfill resumes a waiting batch.
       const { state } = await getBackfillStatus({ workflowId: input.replyTo });
       if (state !== 'open') control = 'cancel';
     }
@@ -130,7 +125,6 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     });
   }
 
-  /** Ignores a second reply, and one that arrives after the batch stopped waiting. */
   function applyReply({ invoiceId: spelling, state, reason }: BackfillReply): void {
     // The invoice's workflow may have been started with another spelling of the id.
     const invoiceId = [...inProgress.keys()].find((id) => id.toLowerCase() === spelling.toLowerCase());
@@ -167,7 +161,6 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   }
 }
 
-/** @returns a finding for each id, in their order; `work` for all when the service does not answer */
 async function surveyInvoices(
   activities: SurveyActivities,
   invoiceIds: readonly string[],
@@ -183,7 +176,6 @@ async function surveyInvoices(
   }
 }
 
-/** The backfill may have ended; then nothing needs the counts. */
 async function reportCounts(replyTo: string, counts: BackfillCounts): Promise<void> {
   const { workflowId } = workflowInfo();
   try {

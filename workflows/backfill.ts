@@ -1,9 +1,6 @@
 /**
- * Fetches any number of invoices by id, without events.
- *
- * The client starts batches, paused, as workflows of their own; no other history contains the ids. The backfill runs the
- * batches one after the other, counts, and continues as new before its own history grows (ADR 14). It survives the end
- * of every worker and of the client. Fetching an invoice twice is harmless.
+ * Batches are workflows of their own, started paused by the client; no other history contains the ids (ADR 14).
+ * Fetching an invoice twice is harmless.
  */
 
 import {
@@ -39,7 +36,6 @@ type Batch = { -readonly [key in keyof BackfillBatch]: BackfillBatch[key] };
 /** The server accepts two thousand pending signals of a workflow. */
 const MAX_SIGNALS = 100;
 
-/** Started by `billsync backfill`. */
 export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   const { getBackfillStatus } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
@@ -105,7 +101,6 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   await condition(allHandlersFinished);
   return { ...counts(), batches: batches.map(({ workflowId }) => workflowId), isComplete };
 
-  /** Returns when the batch is done, or when it is time to check or cancel it. */
   async function runBatch(batch: Batch): Promise<void> {
     let isOpen = true;
     if (batch.state === 'waiting') {
@@ -142,9 +137,8 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
   }
 
   /**
-   * Not cancellable and never rejected: a signal handler does not await it, and its failure would block the run.
-   *
-   * @returns false when the batch has ended
+   * Never rejected: a signal handler does not await it, and its failure would block the run. false: the batch has
+   * ended.
    */
   async function sendControl(workflowId: string, request: BackfillControl): Promise<boolean> {
     const batch = getExternalWorkflowHandle(workflowId);

@@ -1,13 +1,9 @@
-/** Reads the failure of an activity: an ActivityFailure whose cause is the ApplicationFailure. */
-
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
 import { type ServiceError, serviceError } from '../lib/wire/service-errors.ts';
 
 export interface Failure {
-  /** The code from `activities/failures.ts`, or `timeout`, or `unknown`. */
   readonly code: string;
   readonly message: string;
-  /** Name of the activity. */
   readonly activity?: string;
 }
 

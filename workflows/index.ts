@@ -1,5 +1,3 @@
-/** Every workflow by its type name; the entry of the bundle. */
-
 export { backfill } from './backfill.ts';
 export { backfillBatch } from './backfill-batch.ts';
 export { invoice } from './invoice.ts';

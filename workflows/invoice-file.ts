@@ -1,9 +1,7 @@
 /**
- * The file of a finalized invoice: fetched into the archive, from storage and then by export, and loaded.
- *
- * Storage: at most three URLs in a series. A refused URL is regenerated; differing bytes are downloaded again, then
- * regenerated, then downloaded again; an impossible announcement is regenerated once. When storage fails for good, the
- * file is exported (spec 4.5), for which no hash is announced. After both, the result is `retry` or `operator`.
+ * At most three URLs in a series. A refused URL is regenerated; differing bytes are downloaded again, then
+ * regenerated, then downloaded again; an impossible announcement is regenerated once. Then the file is exported (spec
+ * 4.5), for which no hash is announced.
  */
 
 import { workflowInfo } from '@temporalio/workflow';
@@ -24,13 +22,10 @@ interface FetchedFile {
   readonly source: Exclude<FileSource, 'file'>;
   /** null for an export: the load proves it by the header. */
   readonly announcedSha256: string | null;
-  /** The announced hash if it was that of the encoded file. */
   readonly encodedSha256: string | null;
   /** Identifies an export without its bytes; null: another source, or the service sent none. */
   readonly tag: FileTag | null;
-  /** Why the announced file was replaced by an export, with both hashes. */
   readonly mismatch: string | null;
-  /** null: the file is still to be loaded. */
   readonly loaded: LoadInvoiceResult | null;
 }
 
@@ -39,11 +34,9 @@ interface MissingFile {
   readonly outcome: 'retry' | 'operator';
   readonly code: string;
   readonly message: string;
-  /** The activity that failed. */
   readonly activity?: string;
 }
 
-/** Storage has no usable file, as the specification foresees: export it. */
 interface StorageFailed {
   readonly outcome: 'export';
   readonly mismatch: string | null;
@@ -52,7 +45,6 @@ interface StorageFailed {
 const RETRY_HINT = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
 const MAX_URLS = 3;
 
-/** One series of attempts to fetch and load the file, followed by a pause or attention if it failed. */
 export async function fetchAndLoad(run: InvoiceRun): Promise<void> {
   run.takeRequests();
   const { announcement } = run.knowledge;
@@ -69,8 +61,6 @@ export async function fetchAndLoad(run: InvoiceRun): Promise<void> {
   await run.recordFailure({ code, reason: `${message} It is retried automatically.` });
   await run.backOffAfterSeries();
 }
-
-// Fetching. @throws cancellations only
 
 async function fetchFile(
   run: InvoiceRun,
@@ -89,8 +79,8 @@ async function fetchFile(
 }
 
 /**
- * Whether an export may succeed after this failure. Storage failures that may pass are retried once first, because an
- * announced hash is the stronger proof; a failure of the whole API would fail the export, too.
+ * An announced hash is the stronger proof, so storage failures that may pass are retried once first. A failure of the
+ * whole API would fail the export, too.
  */
 function mayExport({ activity, code }: MissingFile, failedSeries: number): boolean {
   const error = serviceError(code);
@@ -168,7 +158,6 @@ function usableUrl(run: InvoiceRun, announcement: Announcement | null): ExportLo
   return Date.parse(location.presignedUrlExpiresAt) <= Date.now() ? null : location;
 }
 
-/** @param isRepeated whether differing bytes are downloaded again before the URL counts as wrong (spec 6, rule 8) */
 async function download(
   activities: CalledActivities,
   request: DownloadCsvRequest,
@@ -224,8 +213,6 @@ async function exportFile(
   }
   return { outcome: 'retry', code: 'not-exported', message: 'The service has no file for this invoice.' };
 }
-
-// Loading
 
 async function loadFile(
   run: InvoiceRun,
@@ -283,10 +270,8 @@ function callLoad(
 }
 
 /**
- * Requests another file than the rejected one. Where the service announces a hash, this downloads nothing; an export is
- * requested with the tag of the rejected file, or compared by its bytes.
- *
- * @returns null when the file is still the same, or the service does not answer; `location` is null for an export
+ * Where the service announces a hash, this downloads nothing. null: the same file, or no answer; `location` is null
+ * for an export.
  */
 export async function findRepairedFile({
   activities,

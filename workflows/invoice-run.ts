@@ -1,8 +1,3 @@
-/**
- * One run of the invoice workflow: its knowledge, the signals not yet processed, and how it waits, retries and updates the
- * ledger. `invoice.ts` has the steps.
- */
-
 import {
   allHandlersFinished,
   CancellationScope,
@@ -48,13 +43,11 @@ import { DEFAULT_PACE, nthBackoff, type Pace } from './pace.ts';
 
 const { invoices } = proxySinks<InvoiceSinks>();
 
-/** Requests of signals since the last `takeRequests`. */
 export interface Requests {
   readonly isRetry: boolean;
   readonly isLookUp: boolean;
   /** The look-up includes an invoice that is loaded: only the service can report a lost void. */
   readonly isRecheck: boolean;
-  /** The service states other totals than the loaded ones. */
   readonly isFileInDoubt: boolean;
 }
 
@@ -71,10 +64,8 @@ export class InvoiceRun {
   rejected: RejectedFile | null;
   /** Code of the failure that the warehouse has recorded; only changes are recorded. */
   recordedFailure: string | null;
-  /** Received and not yet processed. */
   readonly events: InvoiceEvent[] = [];
   requests = NO_REQUESTS;
-  /** A URL that the service has just made and that is not used yet. */
   freshUrl: ExportLocation | null = null;
   /** An earlier run, or the endpoint, recorded that the invoice needs attention; cleared once the problem is gone. */
   hadAttention = false;
@@ -106,8 +97,6 @@ export class InvoiceRun {
     });
   }
 
-  // Signals and requests
-
   get hasNews(): boolean {
     return this.events.length > 0 || this.requests.isRetry || this.requests.isLookUp;
   }
@@ -118,7 +107,6 @@ export class InvoiceRun {
     return taken;
   }
 
-  /** For requests that were taken and could not be answered. */
   restoreRequests({ isRecheck, isFileInDoubt }: Requests): void {
     const { requests } = this;
     this.requests = {
@@ -129,11 +117,7 @@ export class InvoiceRun {
     };
   }
 
-  /**
-   * Throwing here would block the run, so anything that is not an event of this invoice is dropped with an alert: billsync
-   * sends none, but another program may copy signals. An event type that only a newer endpoint knows makes the run query
-   * the service.
-   */
+  /** Throwing would block the run. Another program may copy signals; a newer endpoint may know more event types. */
   #receive(event: unknown): void {
     if (!isEventOf(this.input.invoiceId, event)) {
       log.warn('dropped a signal that is not an event of this invoice');
@@ -151,7 +135,6 @@ export class InvoiceRun {
     if (typeof request.replyTo === 'string') this.#replyTo.add(request.replyTo);
   }
 
-  /** Sends the result to the backfills that requested it; one that has ended does not need it. */
   async reply(outcome: Omit<BackfillReply, 'invoiceId'>): Promise<void> {
     const { invoiceId } = this.input;
     for (const workflowId of this.#replyTo) {
@@ -165,9 +148,6 @@ export class InvoiceRun {
     }
   }
 
-  // Waiting and retrying
-
-  /** Ends early for an event or a new request. */
   async pause(milliseconds: number): Promise<void> {
     const wasLookUp = this.requests.isLookUp;
     await condition(
@@ -180,7 +160,6 @@ export class InvoiceRun {
     await this.pause(nthBackoff(this.pace, this.attempts.failedSeries));
   }
 
-  /** Counts a failed series and its pause. */
   async backOffAfterSeries(): Promise<void> {
     const milliseconds = nthBackoff(this.pace, this.attempts.failedSeries);
     this.attempts.failedSeries += 1;
@@ -193,7 +172,7 @@ export class InvoiceRun {
     this.attempts.pausedMs = 0;
   }
 
-  /** For ledger updates, without which nothing else makes sense. */
+  /** Without a ledger update nothing else makes sense. */
   async retryUntilDone<T>(name: string, work: () => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -206,10 +185,7 @@ export class InvoiceRun {
     }
   }
 
-  /**
-   * Runs `work` and records events meanwhile. A void cancels `work` and waits until it has stopped: a download that is
-   * still running would load rows after the void.
-   */
+  /** A void cancels `work` and waits until it has stopped: a running download would load rows after the void. */
   async unlessVoided(work: () => Promise<void>): Promise<void> {
     const scope = new CancellationScope();
     let isOver = false;
@@ -229,9 +205,6 @@ export class InvoiceRun {
     }
   }
 
-  // The ledger: each update is retried until it succeeds, before the knowledge changes
-
-  /** Stores every queued event in the ledger before it changes the knowledge. */
   async recordEvents(): Promise<void> {
     const { events } = this;
     for (let event = events[0]; event !== undefined; event = events[0]) {
@@ -264,14 +237,12 @@ export class InvoiceRun {
     if (attention !== null && this.knowledge.attention === null) await this.clearAttention();
   }
 
-  /** For a run that no event started. */
   async startFromLedger(): Promise<void> {
     const ledger = await this.#readLedger();
     this.#applyLedger(ledger);
     this.hadAttention = ledger.state === 'needs_attention' && ledger.voidBasis === null;
   }
 
-  /** @returns whether a person has undone the void */
   async applyRestore(): Promise<boolean> {
     const ledger = await this.#readLedger();
     if (!ledger.isRestored) return false;
@@ -287,7 +258,6 @@ export class InvoiceRun {
   }
 
   async requireAttention(attention: Attention): Promise<void> {
-    // A newer event may have solved the problem.
     if (this.events.length > 0) return;
     const seenBefore = this.knowledge.seen.length;
     const request = { invoiceId: this.input.invoiceId, ...attention };
@@ -305,7 +275,6 @@ export class InvoiceRun {
     );
   }
 
-  /** Stores the current failure on the invoice, or clears it; only when it changes. */
   async recordFailure(failure: Attention | null, isAlert = false): Promise<void> {
     const code = failure?.code ?? null;
     if (code === this.recordedFailure) return;
@@ -325,8 +294,6 @@ export class InvoiceRun {
     this.knowledge = lifecycle.applyLedger(this.knowledge, ledger);
     this.recordedFailure = ledger.failureCode;
   }
-
-  // The workflow in Temporal
 
   /** Only when the state changes: each update is a command in the history. */
   updateSearchAttributes(): void {
@@ -350,7 +317,6 @@ export class InvoiceRun {
   }
 }
 
-/** Ids are UUIDs, so their case does not matter. */
 function isEventOf(invoiceId: string, value: unknown): value is InvoiceEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { eventId, eventType, invoice } = value as Partial<InvoiceEvent>;

@@ -1,9 +1,6 @@
 /**
- * One invoice, from the first event until it is loaded or voided.
- *
- * Signals only queue. One loop stores each event in the ledger, takes the next step from the pure lifecycle and performs
- * it. A business failure never ends the run: the invoice needs attention and waits for a retry or a new event. A void
- * cancels any step, once a commit in progress has ended.
+ * Signals only queue. A business failure never ends the run: the invoice needs attention and waits for a retry or a
+ * new event. A void cancels any step, once a commit in progress has ended.
  */
 
 import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
@@ -18,7 +15,7 @@ import { inMilliseconds, nthPause } from './pace.ts';
 /** After three series without an answer the failure is recorded, and the next reconciliation starts another recheck. */
 const MAX_RECHECK_SERIES = 3;
 
-/** One run per invoice id (ADR 1); ends when the invoice is loaded or voided and no request is left. */
+/** One run per invoice id (ADR 1). */
 export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
   const run = new InvoiceRun(input);
   if (input.carried === undefined && run.events.length === 0) await run.startFromLedger();
@@ -65,15 +62,11 @@ export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
   }
 }
 
-// Requests to the service
-
 type LookUp =
   | { readonly outcome: 'known' }
-  /** 404 from details and from regenerate. */
   | { readonly outcome: 'unknown' }
   | { readonly outcome: 'failed'; readonly message: string };
 
-/** Answers the requests of signals: updates the knowledge, and the URL if there is a file. */
 async function lookUp(run: InvoiceRun): Promise<LookUp> {
   const requests = run.takeRequests();
   try {
@@ -99,13 +92,11 @@ async function lookUp(run: InvoiceRun): Promise<LookUp> {
 interface Status {
   /** false: 404 from details and from regenerate. */
   readonly isKnown: boolean;
-  /** null: none that we know. */
   readonly status: WebhookStatus | null;
-  /** A fresh URL, if the file turned out to exist. */
   readonly location: ExportLocation | null;
 }
 
-/** Details for the status, then regenerate: the shape of the details is not specified (4.4). @throws ActivityFailure */
+/** The shape of the details is not specified (4.4), so regenerate decides. @throws ActivityFailure */
 async function queryStatus(run: InvoiceRun): Promise<Status> {
   const { activities, input } = run;
   const { invoiceId } = input;
@@ -140,7 +131,6 @@ interface Details {
   readonly unknownStatus: string | null;
 }
 
-/** Requests the details and records them. @returns null after 404. @throws ActivityFailure */
 async function queryDetails({ activities, input: { invoiceId } }: InvoiceRun): Promise<Details | null> {
   await activities.fetchToken();
   const details = await activities.lookUpInvoice({ invoiceId });
@@ -150,9 +140,6 @@ async function queryDetails({ activities, input: { invoiceId } }: InvoiceRun): P
   return { status, unknownStatus };
 }
 
-// Draft
-
-/** Waits for the finalized event; sends a request to the service when it is overdue, or when a person wants one. */
 async function waitForFinalized(run: InvoiceRun): Promise<void> {
   const { isLookUp, isRetry } = run.requests;
   if ((isLookUp || isRetry) && (await lookUp(run)).outcome === 'failed') return run.backOff();
@@ -167,11 +154,9 @@ async function waitForFinalized(run: InvoiceRun): Promise<void> {
   run.requests = { ...run.requests, isLookUp: true };
 }
 
-// Voided
-
 /**
- * Confirms a void that only an event reported (ADR 19); the invoice is out of every total already. A denial is checked
- * again after each pause, then a person decides. If the service cannot answer, the void stays.
+ * ADR 19: the invoice is out of every total already. A denial is checked again after each pause, then a person
+ * decides.
  */
 async function confirmVoid(run: InvoiceRun): Promise<void> {
   const { pace, attempts } = run;
@@ -249,7 +234,6 @@ async function pauseBeforeConfirming(run: InvoiceRun, milliseconds: number): Pro
   if (run.hasNews) await run.applyRestore();
 }
 
-/** After a denied void: whether a person undid it or the service confirms it now. */
 async function isVoidResolved(run: InvoiceRun): Promise<boolean> {
   run.takeRequests();
   if (await run.applyRestore()) return true;
@@ -260,9 +244,6 @@ async function isVoidResolved(run: InvoiceRun): Promise<boolean> {
   return true;
 }
 
-// Attention
-
-/** Returns after a retry, a new event or a repaired file. */
 async function waitForPerson(run: InvoiceRun): Promise<void> {
   if (run.knowledge.rank === 'voided' && run.hasNews) {
     if (await isVoidResolved(run)) return;
@@ -278,7 +259,7 @@ async function waitForPerson(run: InvoiceRun): Promise<void> {
   else await condition(() => run.hasNews);
 }
 
-/** The service may repair a rejected file: it is requested at growing intervals, without a limit. */
+/** Without a limit: the service may repair a rejected file. */
 async function waitForRepair(run: InvoiceRun): Promise<void> {
   const pause = nthPause(run.pace.repairAfter, run.attempts.repairChecks);
   if (await condition(() => run.hasNews, pause)) return;
@@ -295,9 +276,6 @@ async function retry(run: InvoiceRun): Promise<void> {
   await run.clearAttention();
 }
 
-// Loaded or voided
-
-/** Performs a requested recheck, then ends the run unless something new was received. */
 async function isSettled(run: InvoiceRun): Promise<boolean> {
   const isVoided = run.knowledge.rank === 'voided';
   if (run.requests.isRecheck && !isVoided) {
@@ -327,7 +305,6 @@ async function recheck(run: InvoiceRun): Promise<void> {
   run.takeRequests();
 }
 
-/** @returns false when something was received meanwhile that this run has to process */
 async function end(run: InvoiceRun, state: InvoiceResult['state']): Promise<boolean> {
   run.updateSearchAttributes();
   await run.reply({ state, reason: null });

@@ -1,11 +1,7 @@
 /**
- * An invoice's lifecycle as pure functions: knowledge × event → knowledge → next step.
- *
- * The lifecycle is a lattice, `nothing < draft < finalized < voided`: the highest rank of any event counts, never the
- * latest clock. Of several announced files the newest counts, by the service's timestamp. So duplicates and any order of
- * arrival result in the same knowledge; a property test covers all permutations.
- *
- * Nothing here waits, calls an activity or fails; `invoice.ts` performs the steps.
+ * A lattice, `nothing < draft < finalized < voided`: the highest rank counts, never the latest clock. Of several
+ * announced files the newest by the service's timestamp counts. So any order of arrival results in the same
+ * knowledge.
  */
 
 import {
@@ -20,61 +16,46 @@ import {
 } from '../lib/wire/names.ts';
 import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
 
-/** A file that an event announced. */
 export interface Announcement {
   readonly eventId: string;
   readonly eventTimestamp: string;
   readonly location: ExportLocation;
 }
 
-/** Why the invoice has the state `needs_attention`. */
 export interface Attention {
   readonly code: string;
   readonly reason: string;
 }
 
 export interface Knowledge {
-  /** The highest rank from any source. */
   readonly rank: Rank;
-  /** Ids of the processed events: a repeated signal or delivery changes nothing. */
   readonly seen: readonly string[];
-  /** The newest announced file. */
   readonly announcement: Announcement | null;
   readonly loadedSha256: string | null;
   /** The announced hash last completed: loaded, or replaced by an export. */
   readonly completedSha256: string | null;
-  /** Whether the warehouse has recorded the void. */
   readonly isVoidApplied: boolean;
   /** null: not voided, or by a source that needs no confirmation. */
   readonly voidBasis: VoidBasis | null;
-  /** Not null while the run waits for a person or a new event. */
   readonly attention: Attention | null;
 }
 
-/** The ledger's data about an invoice, for a run that continues earlier ones. */
 export interface InvoiceLedger {
-  /** null: nothing is recorded. */
   readonly state: InvoiceState | null;
   readonly loadedSha256: string | null;
-  /** null: not voided. */
   readonly voidBasis: VoidBasis | null;
   /** A person undid a void, and nothing has voided the invoice since. */
   readonly isRestored: boolean;
-  /** Code of the failure that is being retried; null: none. */
   readonly failureCode: string | null;
 }
 
 export type Step =
-  /** No event was received: query the service. */
   | 'look-up'
-  /** Draft: wait for the finalized event, and query the service when it is overdue. */
   | 'wait'
-  /** Finalized: fetch the file and load it. */
   | 'load'
   | 'void'
   /** Voided by an event alone: query the service. */
   | 'confirm'
-  /** Wait for a person or a new event. */
   | 'attention'
   | 'done';
 
@@ -98,10 +79,8 @@ export const NOTHING_KNOWN: Knowledge = {
   attention: null,
 };
 
-/** Attention code while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
 
-/** A test event, or one already seen, changes nothing. Any other ends `attention`: the work is tried again. */
 export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
   if (event.isTestEvent || knowledge.seen.includes(event.eventId)) return knowledge;
   const { eventId, eventTimestamp, export: location } = event;
@@ -126,14 +105,12 @@ export function skipEvent(knowledge: Knowledge, { eventId }: InvoiceEvent): Know
   return seen.includes(eventId) ? knowledge : { ...knowledge, seen: [...seen, eventId] };
 }
 
-/** @param status from the details endpoint; null: none that we know */
 export function applyStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
   if (status === null) return knowledge;
   const voidBasis = status === 'voided' ? 'details' : knowledge.voidBasis;
   return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidBasis };
 }
 
-/** A load found the invoice voided in the warehouse. */
 export function applyVoidOfLoad(knowledge: Knowledge): Knowledge {
   return { ...knowledge, rank: 'voided' };
 }
@@ -152,7 +129,6 @@ export function applyLedger(
   };
 }
 
-/** A person undid the void: from now on only the ledger counts. */
 export function applyRestore(knowledge: Knowledge, ledger: InvoiceLedger): Knowledge {
   const undone = { rank: 'nothing', isVoidApplied: false, voidBasis: null, attention: null } as const;
   return applyLedger({ ...knowledge, ...undone }, ledger);
@@ -162,7 +138,7 @@ export function setVoidBasis(knowledge: Knowledge, voidBasis: Exclude<VoidBasis,
   return { ...knowledge, voidBasis };
 }
 
-/** @param load `announcedSha256` is the hash of the newest announcement when the file was fetched */
+/** @param load `announcedSha256` is that of the newest announcement when the file was fetched */
 export function completeLoad(
   knowledge: Knowledge,
   load: { readonly sha256: string; readonly announcedSha256: string | null },
@@ -175,12 +151,10 @@ export function completeLoad(
   };
 }
 
-/** The loaded file may be outdated: the service's current file is fetched, and the same one changes nothing. */
 export function requireReload(knowledge: Knowledge): Knowledge {
   return { ...knowledge, loadedSha256: null, announcement: null };
 }
 
-/** The warehouse no longer counts the invoice. */
 export function completeVoid(knowledge: Knowledge): Knowledge {
   const { attention, voidBasis } = knowledge;
   const isDenied = voidBasis === 'contradicted';
@@ -230,7 +204,7 @@ export function stateOf(knowledge: Knowledge): InvoiceState {
   }
 }
 
-/** Loaded, unless a file was announced since that is neither the loaded one nor completed. */
+/** A file that was announced since may be neither the loaded one nor completed. */
 function isLoaded({ loadedSha256, completedSha256, announcement }: Knowledge): boolean {
   if (loadedSha256 === null) return false;
   if (announcement === null) return true;

@@ -1,5 +1,4 @@
-/** Signals, queries and inputs of the invoice and backfill workflows. Clients import type { FileTag } from '../lib/wire/csv-file.ts';
-import this file; it imports no workflow. */
+/** Clients import this file; it imports no workflow. */
 
 import { type Duration, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
@@ -25,9 +24,8 @@ export interface InvoiceInput {
   readonly partnerId: string;
   readonly invoiceId: string;
   readonly pace?: Partial<Pace>;
-  /** As `lookUpSignal`, for a start that must not disturb an open run. */
+  /** For a start that must not disturb an open run. */
   readonly lookUp?: LookUpRequest;
-  /** State of the previous run after continue-as-new. */
   readonly carried?: CarriedInvoice;
 }
 
@@ -36,33 +34,26 @@ export interface CarriedInvoice {
   readonly attempts: Attempts;
   readonly rejected: RejectedFile | null;
   readonly recordedFailure: string | null;
-  /** Workflows that still have to receive a reply. */
   readonly replyTo: readonly string[];
 }
 
 /** Counted by one run and the runs that continue it. */
 export interface Attempts {
-  /** Requests to the service because the finalized event was overdue. */
   overdueChecks: number;
-  /** Failed series of attempts in a row, and their pauses in total. */
   failedSeries: number;
   pausedMs: number;
-  /** Times the service denied a void. */
   denials: number;
-  /** Requests for another file than the rejected one. */
   repairChecks: number;
 }
 
 export interface RejectedFile {
   readonly sha256: string;
-  /** null: not an export, or the service sent none. */
   readonly tag: FileTag | null;
 }
 
 export interface LookUpRequest {
-  /** Workflow that receives the result, by `backfillReplySignal`. */
   readonly replyTo?: string;
-  /** The service may have another file than the loaded one: fetch it again and compare. */
+  /** The service may have another file than the loaded one. */
   readonly isFileInDoubt?: boolean;
 }
 
@@ -73,13 +64,11 @@ export interface RetryRequest {
 
 export interface InvoiceStatus {
   readonly state: InvoiceState;
-  /** Number of distinct events processed. */
   readonly seen: number;
   readonly attention: Attention | null;
 }
 
 export interface InvoiceResult {
-  /** `unknown`: the service does not know the id. */
   readonly state: InvoiceState | 'unknown';
   readonly sha256: string | null;
 }
@@ -89,10 +78,8 @@ export const retrySignal = defineSignal<[RetryRequest]>('retry');
 export const lookUpSignal = defineSignal<[LookUpRequest]>('lookUp');
 export const statusQuery = defineQuery<InvoiceStatus>('status');
 
-/** Implemented by the worker (worker/create-workers.ts). */
 export interface InvoiceSinks extends Sinks {
   readonly invoices: {
-    /** The workflow received an event of another invoice. */
     foreignEvent(): void;
   };
 }
@@ -100,15 +87,16 @@ export interface InvoiceSinks extends Sinks {
 export interface BackfillInput {
   readonly environment: EnvironmentName;
   readonly partnerId: string;
-  /** Invoices in progress at once. */
   readonly concurrency: number;
-  /** Without a signal for this long, a backfill checks its batch, and a waiting batch its backfill; 10 minutes by default. */
+  /**
+   * Without a signal for this long, a backfill checks its batch, and a waiting batch its backfill; 10 minutes by
+   * default.
+   */
   readonly checkAfter?: Duration;
   /** Without a further batch for this long, the client that sends them counts as gone; 10 minutes by default. */
   readonly quietAfter?: Duration;
-  /** For the invoice workflows that are started. */
   readonly pace?: Partial<Pace>;
-  /** State of the previous run after continue-as-new; contains no invoice ids. */
+  /** Contains no invoice ids. */
   readonly carried?: CarriedBackfill;
 }
 
@@ -120,7 +108,6 @@ export interface CarriedBackfill {
 
 export interface BackfillBatch {
   readonly workflowId: string;
-  /** Number of ids. */
   readonly size: number;
   readonly state: 'waiting' | 'running' | 'done';
   readonly counts: BackfillCounts;
@@ -129,9 +116,8 @@ export interface BackfillBatch {
 export interface BackfillBatchInput extends Omit<BackfillInput, 'carried' | 'quietAfter'> {
   readonly invoiceIds: readonly string[];
   readonly control: BackfillControl;
-  /** The backfill, which starts the batch's turn and receives its counts. */
   readonly replyTo: string;
-  /** From earlier runs: invoices that need a workflow, started ones with the instant (ms), and results. */
+  /** From earlier runs; `inProgress` with the instant (ms) of the start. */
   readonly toStart?: readonly InvoiceToLookUp[];
   readonly inProgress?: readonly (readonly [string, number])[];
   readonly results?: readonly BackfillOutcome[];
@@ -155,11 +141,9 @@ export interface BackfillCounts {
   readonly cancelled: number;
 }
 
-/** The result of one invoice, sent to the workflow that requested it. */
 export interface BackfillReply {
   readonly invoiceId: string;
   readonly state: InvoiceState | 'unknown';
-  /** Why it needs attention. */
   readonly reason: string | null;
 }
 
@@ -167,7 +151,7 @@ export interface BackfillOutcome extends Omit<BackfillReply, 'state'> {
   readonly state: keyof BackfillCounts;
 }
 
-/** The outcome of each invoice is only available by query: in the result, it would be in the backfill's history. */
+/** In the result, the outcomes would be in the backfill's history, so they are only available by query. */
 export interface BackfillBatchResult {
   readonly counts: BackfillCounts;
 }
@@ -180,19 +164,16 @@ export interface BackfillBatchProgress {
 }
 
 export interface BackfillProgress {
-  /** Ids received so far. */
   readonly total: number;
   /** Whether all ids were received. Still false at the end: the client was gone, or the backfill was cancelled before. */
   readonly isComplete: boolean;
   readonly isOver: boolean;
   readonly control: BackfillControl;
-  /** Totals of the completed batches. */
   readonly counts: BackfillCounts;
   readonly batches: readonly Omit<BackfillBatch, 'counts'>[];
 }
 
 export interface BackfillResult extends BackfillCounts {
-  /** Workflow ids of the batches, which have the outcome of each invoice. */
   readonly batches: readonly string[];
   readonly isComplete: boolean;
 }

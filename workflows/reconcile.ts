@@ -1,8 +1,3 @@
-/**
- * The scheduled reconciliation, and `billsync reconcile`: finds unfinished invoices without a workflow, undelivered
- * events and missing invoices, and compares the warehouse with the archive. Every action is safe to repeat.
- */
-
 import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Verification } from '../lib/wire/warehouse-requests.ts';
@@ -12,27 +7,22 @@ import { failureOf } from './failure.ts';
 
 export interface ReconcileInput {
   readonly environment: EnvironmentName;
-  /** Read every file again; the schedule reads only those that changed. */
+  /** The schedule reads only files that changed. */
   readonly isFull?: boolean;
 }
 
 export interface ReconcileResult {
   /** ISO 8601 UTC: everything that was due by then was processed, up to the limit of a run. */
   readonly until: string;
-  /** Invoices whose workflow was started, sent a look-up, retried. */
   readonly watched: number;
   readonly rechecked: number;
   readonly retried: number;
   readonly needAttention: number;
   readonly quarantined: number;
-  /** Acknowledged deliveries that this run forwarded, and those that still wait. */
   readonly forwarded: number;
   readonly waiting: number;
-  /** Missing invoices, the first 200. */
   readonly gaps: readonly string[];
-  /** Digests of the gaps, so that the next scheduled run alerts only about new ones. */
   readonly reportedGaps: string;
-  /** Archived events that the ledger did not contain. */
   readonly ingested: number;
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
 }
@@ -52,7 +42,6 @@ const NOTHING_VERIFIED: Verification = {
   discrepancies: 0,
 };
 
-/** @throws ActivityFailure of the first part that failed, after all parts were run */
 export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
   const queues = taskQueuesOfWorkflow();
   const activities = proxyActivities<WarehouseActivities>({

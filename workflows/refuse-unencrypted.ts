@@ -1,10 +1,6 @@
 /**
- * Interceptors of every workflow: ignore or refuse what was not encrypted, because anyone who reaches Temporal's port
- * could void an invoice otherwise (ADR 3).
- *
- * The codec (lib/temporal/codec.ts) replaces an unencrypted payload by `UNENCRYPTED`. It cannot throw for a worker: the
- * payload stays in the history, so the workflow task would fail forever. A signal is dropped and the run continues; an
- * input fails the run, a query or update its caller, and an activity's result counts as a failed attempt.
+ * Anyone who reaches Temporal's port could void an invoice otherwise (ADR 3). The codec cannot throw for a worker:
+ * the payload stays in the history, so the workflow task would fail forever.
  */
 
 import {
@@ -56,7 +52,6 @@ export function interceptors(): WorkflowInterceptors {
   };
 }
 
-/** @throws ActivityFailure when it was not encrypted */
 function requireEncrypted(result: unknown, { activityType }: { readonly activityType: string }): unknown {
   if (!isUnencrypted(result)) return result;
   throw new ActivityFailure(

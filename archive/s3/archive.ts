@@ -1,7 +1,4 @@
-/**
- * The archive in a bucket, for several machines: `events/by-id/`, `files/` and `facts/` have the keys that the folder has as files;
- * logs of keys take the place of the journals.
- */
+/** Keys equal the folder's paths; logs of keys take the place of the journals. */
 
 import { makeFolder, removeIfThere } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
@@ -32,7 +29,6 @@ import { createS3Log } from './log.ts';
 const EVENTS = 'events/by-id';
 const CONCURRENT_READS = 16;
 
-/** @param cacheFolder on this machine, for files that DuckDB reads; may be deleted at any time */
 export async function openS3Archive(bucket: S3Bucket, cacheFolder: string): Promise<Archive> {
   return {
     ...openEvents(bucket),
@@ -96,7 +92,6 @@ function openEvents(
 function openFacts(bucket: S3Bucket): Pick<Archive, 'putFact' | 'facts' | 'factsAfter'> {
   const log = createS3Log(bucket, 'facts');
 
-  /** The cursor advances with the last fact, so a reader that stops earlier gets the others again. */
   async function* factsAfter(
     after: string | null,
     onUnreadable?: OnUnreadable,
@@ -131,7 +126,7 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
   const csvKey = (sha256: string): string => `files/${csvPath(sha256)}`;
   const scanKey = (sha256: string): string => `files/${scanPath(sha256)}`;
 
-  /** Downloads the bytes to a file, which does not outlive `work` unless `work` moves it. */
+  /** The file does not outlive `work` unless `work` moves it. */
   async function downloaded<T>(
     sha256: string,
     work: (found: string | null, path: string) => Promise<T>,
@@ -144,7 +139,6 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
     }
   }
 
-  /** From the bucket, or from the bytes if it is damaged there; null: none. */
   async function description(sha256: string): Promise<ArchivedFile | null> {
     const bytes = await bucket.getBytes(scanKey(sha256));
     if (bytes === null) return null;
@@ -160,7 +154,6 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
     });
   }
 
-  /** Replaces the cached copy; bytes with another hash are not cached. null: the bucket has no bytes. */
   const fetchCopy = (file: ArchivedFile): Promise<StoredFile | null> =>
     downloaded(file.sha256, async (found, path) => {
       if (found === null) return null;
@@ -169,7 +162,6 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
       return { sha256: found, path: cache.path(file.sha256) };
     });
 
-  /** From S3's own description of the object; its bytes are read unless that has the file's hash. */
   async function checkCsv(file: ArchivedFile): Promise<'sound' | 'damaged' | 'missing'> {
     const head = await bucket.head(csvKey(file.sha256));
     if (head === null) return 'missing';
@@ -189,7 +181,6 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
   }
 
   return {
-    /** Also restores an object that is missing or damaged in the bucket. */
     async putFile(path, { sha256, sizeBytes, scan }) {
       const file = { sha256, sizeBytes, scan };
       const [known, csv] = await Promise.all([description(sha256), checkCsv(file)]);
@@ -229,7 +220,6 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
   };
 }
 
-/** In order, several at once. */
 async function* readEach<T>(
   names: readonly string[],
   read: (name: string) => Promise<T>,

@@ -1,5 +1,3 @@
-/** The operations of S3, or of a compatible service, that the archive uses, under one prefix of one bucket. */
-
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -22,34 +20,28 @@ import { PART_BYTES, uploadFile } from './upload.ts';
 export type S3Bucket = ReturnType<typeof openS3Bucket>;
 
 export interface S3BucketOptions {
-  /** null: AWS. */
   readonly endpoint: string | null;
   /** Larger files are uploaded in parts of this size; S3 requires 5 MiB at least. */
   readonly partBytes?: number;
-  /** Ends a request on an idle connection. */
   readonly idleMs?: number;
 }
 
-/** The service that AWS's variables name in place of AWS, or null. */
 export function ownEndpoint(env: Readonly<Record<string, string | undefined>> = process.env): string | null {
   return env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null;
 }
 
-/** The client's `requestTimeout` only logs a warning; an idle socket ends the request, which is tried three times. */
+/** The client's `requestTimeout` only logs a warning; an idle socket ends the request. */
 const TIME_LIMITS = { connectionTimeout: 5_000, socketTimeout: 30_000 };
 
-/** AWS's own variables and files configure region and credentials. */
 export function openS3Client(
   config: Omit<S3ClientConfig, 'forcePathStyle'>,
   endpoint = ownEndpoint(),
 ): S3Client {
-  // Suppresses a warning about Node versions that later versions of the client will require.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Other services than AWS expect the bucket in the path.
   return new S3Client({ requestHandler: TIME_LIMITS, ...config, forcePathStyle: endpoint !== null });
 }
 
-/** Opens `s3://bucket/prefix`. */
 export function openS3Bucket(url: string, options: S3BucketOptions) {
   const { endpoint, partBytes = PART_BYTES, idleMs } = options;
   const { hostname: Bucket, pathname } = new URL(url);
@@ -89,24 +81,20 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
     await client.send(new PutObjectCommand({ ...at(key), ...body, ...condition }));
   }
 
-  /**
-   * Atomic: returns true to one of several writers. With a server that has no conditional writes, two concurrent writers may
-   * both get true.
-   */
+  /** Atomic, except with a server that has no conditional writes. */
   async function putIfAbsent(key: string, text: string): Promise<boolean> {
     try {
       await putText(key, text, { IfNoneMatch: '*' });
     } catch (error) {
       if (statusOf(error) === 412) return false;
       if (statusOf(error) !== 501) throw error;
-      // No conditional writes.
       if ((await head(key)) !== null) return false;
       await putText(key, text);
     }
     return true;
   }
 
-  /** Uploads a local file with hashes, which S3 checks. An object of another writer stays, unless this `replaces` it. */
+  /** An object of another writer stays, unless this `replaces` it. */
   async function putFile(
     key: string,
     path: string,
@@ -121,7 +109,7 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
     }
   }
 
-  /** The SHA-256 is null when S3 has none of the whole object, as after an upload in parts. null: no such key. */
+  /** null: no such key. Its SHA-256 is null when S3 has none of the whole object. */
   async function head(key: string) {
     const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
     const found = await unlessMissing(client.send(command));
@@ -133,13 +121,12 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
     return { sizeBytes: ContentLength, sha256: isOfWhole ? digest.toString('hex') : null };
   }
 
-  /** null: no such key. */
   async function getBytes(key: string): Promise<Uint8Array | null> {
     const found = await unlessMissing(client.send(new GetObjectCommand(at(key))));
     return (await found?.Body?.transformToByteArray()) ?? null;
   }
 
-  /** The SHA-256 of the received bytes in lower-case hex; null: no such key. */
+  /** SHA-256 in lower-case hex; null: no such key. */
   async function download(key: string, path: string): Promise<string | null> {
     const found = await unlessMissing(downloads.send(new GetObjectCommand(at(key))));
     if (found === null) return null;
@@ -150,7 +137,6 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
     return hash.digest('hex');
   }
 
-  /** Keys below a folder in order, after the key `after`. */
   async function* list(folder: string, after?: string): AsyncGenerator<string> {
     let token: string | undefined;
     do {
@@ -172,14 +158,13 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
     putIfAbsent: (...args: Parameters<typeof putIfAbsent>) => explained(putIfAbsent(...args)),
     putFile: (...args: Parameters<typeof putFile>) => explained(putFile(...args)),
     replace: (key: string, text: string) => explained(putText(key, text)),
-    /** A bucket with versions keeps older ones, according to its rules. */
     remove: async (key: string) => void (await explained(client.send(new DeleteObjectCommand(at(key))))),
     has: async (key: string) => (await explained(head(key))) !== null,
     head: (key: string) => explained(head(key)),
     getBytes: (key: string) => explained(getBytes(key)),
     download: (key: string, path: string) => explained(download(key, path)),
     list,
-    /** Milliseconds since 1970 by the server's clock, counted from its newest answer: never ahead of it, a little behind. */
+    /** Milliseconds since 1970 by the server's clock; never ahead of it. */
     async serverNow(): Promise<number> {
       if (clock.now() === null) await explained(getBytes('clock'));
       const now = clock.now();
@@ -202,7 +187,6 @@ export function openS3Bucket(url: string, options: S3BucketOptions) {
   };
 }
 
-/** null: S3 has no such key. A missing bucket is an error. */
 async function unlessMissing<T>(request: Promise<T>): Promise<T | null> {
   try {
     return await request;

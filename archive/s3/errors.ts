@@ -1,21 +1,16 @@
-/** Explains errors of S3 with the bucket, its place, and a remedy. */
-
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import { systemCode } from '../../lib/system-errors.ts';
 import { ArchiveError } from '../errors.ts';
 
-/** @param endpoint null: AWS */
 export interface S3Place {
   readonly bucket: string;
   readonly url: string;
   readonly endpoint: string | null;
-  /** Owner of the bucket and its setting; the archive's by default. */
   readonly use?: { readonly whose: string; readonly setting: string };
 }
 
 const ARCHIVE = { whose: "the archive's", setting: 'BILLSYNC_ARCHIVE' };
 
-/** Any other error is returned unchanged. */
 export function explainS3Error(error: unknown, place: S3Place): unknown {
   if (!(error instanceof Error)) return error;
   const explained = explanationOf(error, place);

@@ -1,24 +1,19 @@
 /**
- * An append-only log as keys of a bucket: each line is a key that begins with the instant of its append by the S3 server's clock.
- *
- * An append counts only if the server's answer came soon after that instant; a writer that was paused in between appends again.
- * So a reader that lists everything since a few minutes before the server's present misses no confirmed line. Its cursor
- * contains fingerprints of the keys of these minutes, so that none is returned twice.
+ * An append-only log as keys that begin with the instant of the append by S3's clock. A late append is repeated, so a reader
+ * that lists the last minutes again misses no confirmed line; its cursor has the fingerprints of the keys of these minutes.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { CursorError } from '../archive.ts';
 import type { S3Bucket } from './bucket.ts';
 
-/** A key that is written later than this after its instant is appended again. */
 const MAX_LATE_MS = 2 * 60_000;
-/** Longer than that, because the clocks of an S3's servers differ. */
+/** Longer than MAX_LATE_MS, because the clocks of S3's servers differ. */
 const OVERLAP_MS = 5 * 60_000;
 
 export function createS3Log(bucket: S3Bucket, folder: string) {
   const instantOf = (key: string): string => key.slice(folder.length + 1, folder.length + 25);
   return {
-    /** @param name the end of the key; may repeat */
     async append(name: string, text: string): Promise<void> {
       for (;;) {
         const unique = randomBytes(6).toString('hex');
@@ -27,7 +22,6 @@ export function createS3Log(bucket: S3Bucket, folder: string) {
         if ((await bucket.serverNow()) - stampedMs <= MAX_LATE_MS) return;
       }
     },
-    /** The keys since that cursor in order of instants, and the cursor behind them. */
     async since(
       cursor: string | null,
     ): Promise<{ readonly keys: readonly string[]; readonly cursor: string }> {
@@ -48,7 +42,6 @@ export function createS3Log(bucket: S3Bucket, folder: string) {
       const recent = all.filter((key) => key > next).map(fingerprint);
       return { keys, cursor: `${next}#${recent.join('')}` };
     },
-    /** The name that a key was appended with. */
     nameOf: (key: string): string => key.slice(key.lastIndexOf('~') + 1),
   };
 }
@@ -59,7 +52,6 @@ function startOf(folder: string, instantMs: number): string {
 
 const FINGERPRINT_LENGTH = 10;
 
-/** 60 bits, unique among the keys of a few minutes. */
 function fingerprint(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, FINGERPRINT_LENGTH);
 }

@@ -1,7 +1,4 @@
-/**
- * Uploads a local file: whole when it is small, else in parts, each with its SHA-256. Parts are read into memory, a few at once, because
- * the client can repeat a request with bytes, but not with a stream.
- */
+/** Parts are read into memory, because the client can repeat a request with bytes, but not with a stream. */
 
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -18,7 +15,6 @@ import {
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { statusOf } from './errors.ts';
 
-/** Files up to this size are uploaded whole. */
 export const PART_BYTES = 16 << 20;
 const CONCURRENT_PARTS = 4;
 /** S3's own limit; the parts of files beyond 160 GB are larger. */
@@ -34,7 +30,6 @@ export interface Upload {
   readonly partBytes: number;
 }
 
-/** The object is created as a whole, and no part of a failed upload stays. */
 export async function uploadFile(upload: Upload): Promise<void> {
   const handle = await open(upload.path, 'r');
   try {
@@ -78,7 +73,7 @@ async function putInParts(upload: Upload, handle: FileHandle): Promise<void> {
       client.send(new CompleteMultipartUploadCommand({ ...at, UploadId, MultipartUpload, ...condition }));
     await (replaces ? complete({}) : unlessThere(complete));
   } catch (error) {
-    // The first error is reported, also when this fails as well.
+    // The first error is reported, also when the abort fails.
     await client.send(new AbortMultipartUploadCommand({ ...at, UploadId })).catch(() => undefined);
     throw error;
   }

@@ -1,5 +1,3 @@
-/** `billsync alerts`: list what is wrong now, and explain what to do about it. */
-
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
@@ -115,7 +113,6 @@ function withWriteFlags(command: Verb): Verb {
 
 interface DecisionRequest {
   readonly keys: readonly string[];
-  /** null: the alerts are acknowledged. */
   readonly until: string | null;
 }
 

@@ -1,5 +1,3 @@
-/** `billsync audit`: what people changed, by a command or from the dashboard, and whether that record is whole. */
-
 import type { Command } from 'commander';
 import type { AuditEntry } from '../../lib/audit-log.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';

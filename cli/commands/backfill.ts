@@ -1,5 +1,3 @@
-/** `billsync backfill`: fetches invoices by id that no event announced, in the background. */
-
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
@@ -79,7 +77,6 @@ export function command(): Command {
     });
 }
 
-/** @throws CliError (exit 3) when nothing is named, (exit 2) when a file is not what it seems to be */
 async function gather(given: readonly string[], flags: BackfillFlags): Promise<readonly NamedInvoice[]> {
   const names = given.flatMap((argument) => argument.split('\n')).map((name) => name.trim());
   const named: NamedInvoice[] = names.filter((name) => name !== '').map((name) => ({ name, place: null }));
@@ -138,7 +135,6 @@ export interface Waiting {
   readonly output: Output;
 }
 
-/** Returns after the publication with the loaded files, so that the next command of a script reports them. */
 export async function waitFor({ client, settings, handle, flags, output }: Waiting): Promise<void> {
   if (!(await printResults(handle, flags, output))) return;
   const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
@@ -146,11 +142,6 @@ export async function waitFor({ client, settings, handle, flags, output }: Waiti
   await requestSnapshot(client, settings).finally(() => progress.end());
 }
 
-/**
- * A line per invoice as it ends, progress with rate and time left beside it.
- *
- * @returns whether something was waited for to its end and changed what readers see
- */
 async function printResults(
   handle: BackfillHandle,
   flags: Pick<BackfillFlags, 'timeout'>,
@@ -172,7 +163,6 @@ async function printResults(
   } finally {
     progress.end();
   }
-  // Does not wait for a worker that may be down.
   const ended = timeout?.aborted === true ? begun : await handle.status();
   const { total: handedOver, isOver, isComplete } = ended;
   if (output.form === 'json') output.thing(outcomes.map(asJson), () => '');
@@ -191,7 +181,6 @@ function line(outcome: BackfillOutcome): string {
   return `${invoice_id}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
 }
 
-/** Explanations of states that have no reason of their own. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   unknown: 'The service has no invoice with this id.',
   draft: 'It is not finalized yet; its workflow waits for that.',
@@ -201,7 +190,6 @@ function asJson({ invoiceId, state, reason }: BackfillOutcome) {
   return { invoice_id: invoiceId, state, reason: reason ?? EXPLANATIONS[state] ?? null };
 }
 
-/** @throws CliError (exit 2) the file is not UTF-8, or empty */
 async function readIds(path: string): Promise<readonly NamedInvoice[]> {
   const bytes = await readFile(path).catch(naming(path));
   if (!isUtf8(bytes))
@@ -217,7 +205,6 @@ async function readIds(path: string): Promise<readonly NamedInvoice[]> {
   });
 }
 
-/** Empty where the command before it in a pipe found nothing. */
 async function readStdin(): Promise<readonly NamedInvoice[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);

@@ -1,5 +1,3 @@
-/** `billsync completion SHELL`: a completion script, generated from the commands. */
-
 import { Argument, type Command } from 'commander';
 import { outputOf, sharedOptions, type VerbEntry, verb } from '../verb.ts';
 
@@ -16,7 +14,6 @@ export function command(verbs: readonly VerbEntry[]): Command {
     });
 }
 
-/** Commands and options that may follow a command, for example `invoices` → list, show, retry. */
 type Completions = ReadonlyMap<string, readonly { readonly text: string; readonly summary: string }[]>;
 
 async function completionsOf(verbs: readonly VerbEntry[]): Promise<Completions> {

@@ -1,5 +1,3 @@
-/** `billsync config show`: the effective settings and the source of each. */
-
 import type { Command } from 'commander';
 import type { SettingOrigin } from '../../lib/config/find-setting.ts';
 import { contextOf, group, verb } from '../verb.ts';
@@ -60,12 +58,10 @@ function showSettings(command: Command): void {
   );
 }
 
-/** The path of a file is more precise than "file"; the name of a variable is in the first column. */
 function whereFrom(name: string, origin: string, from: string): string {
   return origin === 'default' || from === name || from === `--setting ${name}` ? origin : `${origin} ${from}`;
 }
 
-/** The variables that Temporal's library reads, if they are set. */
 function temporalVariables(): readonly EffectiveSetting[] {
   return Object.entries(process.env)
     .filter(([name, value]) => name.startsWith('TEMPORAL_') && value)

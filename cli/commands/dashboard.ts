@@ -1,5 +1,3 @@
-/** `billsync dashboard`: the read-only pages alone, over the published file. */
-
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 

@@ -1,5 +1,3 @@
-/** `billsync demo`: an end-to-end run on this machine, with the proof that every amount is right. */
-
 import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -45,10 +43,6 @@ export function command(): Command {
     });
 }
 
-/**
- * @param given null: a fresh temporary folder
- * @throws CliError (exit 2) the folder contains other invoices
- */
 export function demoFolder(given: string | null): string {
   if (given === null) return mkdtempSync(join(tmpdir(), 'billsync-demo-'));
   const folder = resolve(given);

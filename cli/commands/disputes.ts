@@ -1,5 +1,3 @@
-/** `billsync disputes`: claims against carriers, from the finding to the credit. */
-
 import { type Command, Option } from 'commander';
 import {
   CLAIM_STATES,
@@ -136,14 +134,12 @@ interface ChooseFlags {
   readonly carrier?: string;
 }
 
-/** The options that choose claims. */
 function withChoice(command: Verb): Verb {
   return command
     .addOption(new Option('--state <state>', 'only claims in this state').choices([...CLAIM_STATES]))
     .option('--carrier <name>', 'only claims against this carrier, in upper or lower case');
 }
 
-/** Reports problems of the journal. */
 async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
@@ -154,7 +150,6 @@ function chosen(claims: readonly ClaimWithStatus[], { state, carrier }: ChooseFl
   return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
-/** @throws CliError (exit 3) one of them is not there */
 function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
@@ -165,13 +160,11 @@ function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): read
   });
 }
 
-/** A line below the list, for one currency of one partner. */
 function totalText(total: ClaimTotals): string {
   const partner = total.partner_id === null ? '' : `, partner ${total.partner_id}`;
   return `  total ${total.claimed} ${total.currency_code} claimed, ${total.recovered} recovered: ${counted(total.claims, 'claim')}${partner}`;
 }
 
-/** One claim with its history and its credits. */
 function claimText(claim: ClaimWithStatus): string {
   const { id, state, version, tracking_number, carrier, currency_code: currency, closes_on } = claim;
   const window = closes_on === null ? 'not known' : `until ${closes_on}, ${claim.days_left} days left`;

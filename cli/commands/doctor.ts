@@ -1,5 +1,3 @@
-/** `billsync doctor`: tests every connection and explains each failure. */
-
 import type { Command } from 'commander';
 import type { Diagnosis } from '../doctor/diagnose.ts';
 import { paint } from '../terminal/table.ts';

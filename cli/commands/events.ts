@@ -1,5 +1,3 @@
-/** `billsync events`: what the service sent, as it was received, and a way to play it again. */
-
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
@@ -50,7 +48,6 @@ function listCommand(): Command {
     });
 }
 
-/** @throws CliError (exit 3) no event of that invoice is known */
 async function refuseUnknown(published: PublishedReader, invoice: string): Promise<void> {
   const all = { since: null, type: null, verdict: null };
   if ((await published.query('invoice', { invoice })).length > 0) return;

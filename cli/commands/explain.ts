@@ -1,5 +1,3 @@
-/** `billsync explain`: from a tracking number back to the line, file, hash, URL, event and workflow run it came by. */
-
 import type { Command } from 'commander';
 import type { Explanation } from '../../warehouse/published-copy.ts';
 import { CliError, EXIT } from '../errors.ts';

@@ -1,5 +1,3 @@
-/** `billsync export`: writes all published data as files for other tools. */
-
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -46,10 +44,8 @@ export function command(): Command {
 }
 
 const PARTS = ['shipments', 'invoices'] as const;
-/** The month of a file is that of the ship date, or of the invoice date. */
 const OF_MONTH = { shipments: 'shipped', invoices: 'dated' } as const;
 
-/** Replaces only the two folders that an export creates. */
 async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
   const there = PARTS.filter((part) => existsSync(join(target, part)));
   if (there.length === 0 || flags.yes === true) return;
@@ -65,7 +61,7 @@ interface Export {
   readonly format: (typeof FORMATS)[number];
 }
 
-/** Written beside the target and renamed, so that no reader sees half an export. */
+/** Renamed into place, so that no reader sees half an export. */
 async function exportAll({ database, target, format }: Export): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const temporary = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
@@ -91,7 +87,6 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
         variable.bind({ folder: join(temporary, what) });
         await variable.run();
         await (await connection.prepare(sql)).run();
-        // DuckDB creates no folder for no rows.
         await mkdir(join(temporary, what), { recursive: true });
         await nameFiles(join(temporary, what), `${what}-${OF_MONTH[what]}`);
       }
@@ -109,10 +104,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   }
 }
 
-/**
- * `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`, so that the file name
- * contains the table and the date.
- */
+/** `month=2026-03/data_0.parquet` becomes `month=2026-03/shipments-shipped-2026-03.parquet`. */
 async function nameFiles(folder: string, name: string): Promise<void> {
   for (const month of await readdir(folder)) {
     for (const file of await readdir(join(folder, month))) {

@@ -1,5 +1,3 @@
-/** `billsync hold`: exempts data from purges until the hold is lifted. */
-
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { type Hold, readRetention } from '../../archive/retention.ts';

@@ -1,5 +1,3 @@
-/** `billsync import`: loads a CSV that a person exported by hand, with the same proof and the same load. */
-
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,7 +73,6 @@ async function refuseFolder(path: string): Promise<void> {
   });
 }
 
-/** Without a data folder, the check runs in a temporary one. */
 async function rehearse(
   settings: Settings,
   requests: readonly ImportRequest[],
@@ -94,7 +91,6 @@ async function rehearse(
   }
 }
 
-/** The first file is read while the warehouse opens, further ones while others are loaded. */
 async function importAll(
   settings: Settings,
   requests: readonly ImportRequest[],
@@ -130,7 +126,6 @@ interface Importing {
   readonly onDone: (done: number) => void;
 }
 
-/** A running worker loads concurrent requests as one batch; more requests would only wait. */
 const REQUESTS_AT_ONCE = 16;
 
 async function importByWorker(client: Client, { settings, requests, onDone }: Importing) {
@@ -170,7 +165,6 @@ async function importHere(here: Here): Promise<readonly Imported[]> {
   }
 }
 
-/** Loaded only when a service is configured. */
 async function openService(settings: Settings, archive: Archive, output: Output) {
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../billing/client.ts');
@@ -178,7 +172,6 @@ async function openService(settings: Settings, archive: Archive, output: Output)
   const service = createBillingService({ settings, archive });
   let isWarned = false;
   return {
-    /** Without an answer, a file is loaded as without a configured service. */
     async describe(invoiceId: string): Promise<Awaited<ReturnType<typeof describeInvoice>>> {
       try {
         return await describeInvoice(service, invoiceId);
@@ -194,7 +187,6 @@ async function openService(settings: Settings, archive: Archive, output: Output)
   };
 }
 
-/** @throws CliError (exit 7) a file was refused; all are printed before */
 function printImported(output: Output, paths: readonly string[], imported: readonly Imported[]): void {
   const rows = imported.map((one, index) => ({ file: paths[index] ?? '', ...asJson(one) }));
   output.rows(rows, [
@@ -221,7 +213,6 @@ function printImported(output: Output, paths: readonly string[], imported: reado
   });
 }
 
-/** Advice by the most likely cause. */
 function adviceFor(refused: readonly Printed[]): string {
   const needed = new Set(refused.flatMap(({ needed_tolerances: needed }) => needed));
   if (needed.size > 0) {
@@ -272,7 +263,6 @@ function asJson({ invoiceId, sha256, sizeBytes, records, outcome }: Imported) {
 const NO_FINDINGS = { findings: [], findingCount: 0 };
 type Printed = ReturnType<typeof asJson>;
 
-/** A sentence for people; null when there is nothing to add. */
 export function whyNotLoaded(
   outcome: Imported['outcome'],
   of: Pick<Imported, 'invoiceId' | 'sha256'>,
@@ -306,7 +296,6 @@ export function whyNotLoaded(
   }
 }
 
-/** Both hashes, and the command that makes the file count. */
 function whyOutranked(
   outcome: Extract<Imported['outcome'], { readonly shipments: number }>,
   { invoiceId, sha256 }: Pick<Imported, 'invoiceId' | 'sha256'>,

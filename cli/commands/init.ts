@@ -1,5 +1,3 @@
-/** `billsync init`: writes a commented settings file. */
-
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

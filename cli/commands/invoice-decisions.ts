@@ -1,5 +1,3 @@
-/** `billsync invoices restore` and `use-version`: decisions of people, kept with user, time and reason. */
-
 import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
 import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
@@ -20,7 +18,6 @@ type DecisionRequest =
   | { readonly kind: 'restore' }
   | { readonly kind: 'use-version'; readonly version: number };
 
-/** `billsync invoices restore ID --reason WHY`: an invoice that only an event voided counts again (ADR 19). */
 export function restoreCommand(): Verb {
   const command = verb(
     'restore <invoice>',
@@ -37,7 +34,6 @@ export function restoreCommand(): Verb {
   );
 }
 
-/** `billsync invoices use-version ID VERSION --reason WHY`: any loaded file counts until another is announced. */
 export function useVersionCommand(): Verb {
   const command = verb(
     'use-version <invoice> <version>',
@@ -70,7 +66,6 @@ async function decide(
     readonly idOrNumber: string;
     readonly request: DecisionRequest;
     readonly what: string;
-    /** Consequence, for the confirmation. */
     readonly after: string;
   },
 ): Promise<void> {

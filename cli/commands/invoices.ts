@@ -1,5 +1,3 @@
-/** `billsync invoices`: lists invoices with their state, shows one in full, and retries one. */
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { INVOICE_STATES } from '../../lib/wire/names.ts';
@@ -60,7 +58,6 @@ function listCommand(): Command {
     });
 }
 
-/** @throws CliError (exit 3) one of them is no tenant of ours */
 async function refuseUnknown(published: PublishedReader, tenants: readonly string[]): Promise<void> {
   if (tenants.length === 0) return;
   const names = (await published.query('tenants-list')).map(({ name }) => String(name));
@@ -102,7 +99,7 @@ interface RetryFlags {
   readonly dryRun?: boolean;
 }
 
-/** A backfill of one invoice is answered once the invoice is settled, so it waits for the retry as well. */
+/** A backfill of one invoice is answered once the invoice is settled. */
 async function waitForRetry(
   settings: Settings,
   { partnerId, invoiceId }: InvoiceAddress,
@@ -145,7 +142,6 @@ const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'invoice', value: (row) => row.invoice_number },
   { title: 'tenant', value: (row) => row.tenant, canShrink: true },
   { title: 'state', value: (row) => row.state },
-  // `--json` has the seconds.
   { title: 'since', value: (row) => String(row.state_since).slice(0, 16).replace('T', ' ') },
   { title: 'shipments', value: (row) => row.shipments, align: 'right' },
   { title: 'billing cost', value: (row) => row.billing_cost, align: 'right' },
@@ -154,7 +150,6 @@ const COLUMNS: readonly Column<ReportRow>[] = [
   { title: 'reason', value: (row) => row.reason, canShrink: true },
 ];
 
-/** The currency of the amount beside it; a file in several currencies has more amounts. */
 function currencyOf({ currency_code: code, currencies }: ReportRow): unknown {
   return String(currencies ?? '').includes(',') ? `${code} of ${currencies}` : code;
 }
@@ -166,16 +161,13 @@ function stateCollector(value: string, before: readonly string[] | undefined): r
 
 export interface InvoicePage {
   readonly invoice: ReportRow;
-  /** Totals of its rows, one per currency. */
   readonly amounts: readonly ReportRow[];
   readonly events: readonly ReportRow[];
-  /** Other records of the service, of billsync and of people, with their time. */
   readonly records: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
 
-/** @returns lines for a terminal, without colours; text of the service is made printable */
 export function renderInvoice(page: InvoicePage): string {
   const { invoice, amounts, files, discrepancies } = page;
   const life = lifeOf(page);
@@ -218,7 +210,6 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
   return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
 }
 
-/** Events, files and other records, ordered by time. */
 function lifeOf({ invoice, events, records, files }: InvoicePage): string {
   const moments: (readonly [string, string])[] = events.map((event) => [
     timeText(event.received_at),
@@ -226,7 +217,6 @@ function lifeOf({ invoice, events, records, files }: InvoicePage): string {
   ]);
   const own: readonly (readonly [ReportCell | undefined, string])[] = [
     [invoice.first_loaded_at, 'loaded'],
-    // Each file, whichever of them counts now.
     ...files
       .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
       .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
@@ -294,7 +284,6 @@ export interface DiffPage {
   readonly invoice: ReportRow;
 }
 
-/** @throws CliError (exit 3) when there is only one version */
 export async function printDiff({ settings, output, invoice }: DiffPage): Promise<void> {
   const { diffVersions } = await import('../../warehouse/published-copy.ts');
   const { publishedPath } = await import('../published.ts');

@@ -1,5 +1,3 @@
-/** `billsync mcp`: lets an assistant query reports, shipments and definitions, over stdin and stdout. */
-
 import type { Command } from 'commander';
 import { version } from '../../lib/runtime.ts';
 import { explainPublished, explanationsAsJson } from '../explanation.ts';

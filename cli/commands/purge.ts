@@ -1,5 +1,3 @@
-/** `billsync purge`: removes what is older than a date and not needed by any report; `billsync hold` keeps things from it. */
-
 import { type Command, InvalidArgumentError } from 'commander';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
@@ -109,7 +107,6 @@ function summary(plan: PurgePlan): string {
   return PURGE_CLASSES.map(plural).join(', ');
 }
 
-/** Rows that reports of voided and replaced files no longer show, by currency. */
 function rowsGoing(plan: PurgePlan) {
   const sums = new Map<string, { shipments: number; cost: string }>();
   for (const { rows } of plan.files) {

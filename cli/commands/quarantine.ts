@@ -1,5 +1,3 @@
-/** `billsync quarantine`: lists, shows, retries and discards refused deliveries and files. */
-
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
@@ -146,7 +144,6 @@ function describe(item: QuarantinedItem, body: string | null): string {
       ])}`,
     );
   }
-  // A body may hold anything; line breaks and tabs are kept, the rest is made visible.
   if (body !== null)
     parts.push(
       body

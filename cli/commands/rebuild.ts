@@ -1,5 +1,3 @@
-/** `billsync rebuild`: makes the warehouse again from the archive alone; the old file is kept beside it. */
-
 import type { Command } from 'commander';
 import { openArchive } from '../../archive/open-archive.ts';
 import { refuseOpenToAll } from '../../lib/files/private-folder.ts';

@@ -1,5 +1,3 @@
-/** `billsync reconcile`: run the scheduled checks now. */
-
 import { type Command, Option } from 'commander';
 import type { ReconcileResult } from '../../workflows/reconcile.ts';
 import { EXIT } from '../errors.ts';

@@ -1,5 +1,3 @@
-/** `billsync report`: prints a report on the published file, in any format, or schedules it. */
-
 import { type Command, Help, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import {
@@ -37,7 +35,6 @@ interface ReportFlags extends OptionalTables, FilterOptions {
 /** Repeated here, so that a report does not load Temporal. */
 const SCHEDULE_ACTIONS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleAction[];
 
-/** The content of each file; the help of a report lists the files that it joins. */
 const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   rates: 'CSV of expected rates, for rate-variance',
   weights: 'CSV of the units and steps in which carriers rate weights, for reports that compare prices',
@@ -89,7 +86,6 @@ export function command(): Command {
     if (flags.dryRun === true && flags.output === undefined) {
       throw new CliError(EXIT.usage, '--dry-run needs --output or --schedule: nothing is written otherwise');
     }
-    // The list of reports does not need DuckDB.
     const { publishedPath } = await import('../published.ts');
     await printReport({ databasePath: publishedPath(settings), name, flags, output });
   });
@@ -109,7 +105,6 @@ async function schedule(
   await scheduleReport(settings, request, output);
 }
 
-/** @throws CliError (exit 2) filters without the name of a report */
 async function printCatalogue(command: Command, output: Output): Promise<void> {
   const filter = command.options.find(
     (option) =>
@@ -143,7 +138,6 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
   output.note('`billsync report NAME --help` explains a report, with an example.');
 }
 
-/** Options that apply to the list of reports. */
 const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
 
 interface PrintRequest {
@@ -167,7 +161,6 @@ async function printReport({ databasePath, name, flags, output }: PrintRequest):
   await printResult(result, { format, output, flags });
 }
 
-/** The request of the flags, for now or for a schedule. @throws CliError (exit 2) */
 function requestOf(flags: ReportFlags, usualFormat: ReportFormat) {
   return {
     filters: toReportFilters(flags),
@@ -179,7 +172,6 @@ function requestOf(flags: ReportFlags, usualFormat: ReportFormat) {
 
 const WIDTH = 100;
 
-/** Empty when `name` is no report: the command's own help follows anyway. */
 export function helpOfReport(name: string | undefined): string {
   const report = listReports().find((each) => each.name === name);
   if (report === undefined) return '';

@@ -1,5 +1,3 @@
-/** The `sandbox` verbs with the flags of every command: they find the sandbox of a running `up --sandbox` by its data folder. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -9,7 +7,6 @@ import { sandboxCommand } from '../../sandbox/commands/command.ts';
 import { readRunFile } from '../roles/run-file.ts';
 import { type SharedFlags, settingFlags } from '../verb.ts';
 
-/** `serve` starts a sandbox of its own; the other commands find that of a running `up`. */
 export function command(): Command {
   return sandboxCommand().hook('preAction', (_sandbox, verb) => {
     const flags = verb.optsWithGlobals<SharedFlags>();
@@ -29,7 +26,6 @@ export function sandboxOfUp(flags: SharedFlags, env: NodeJS.ProcessEnv, cwd: str
   try {
     ({ dataDir } = loadSettings({ flags: settingFlags(flags), env, cwd }));
   } catch {
-    // A sandbox needs no valid settings of billsync.
     return null;
   }
   const up = readRunFile({ dataDir }, 'up');

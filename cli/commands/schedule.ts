@@ -1,5 +1,3 @@
-/** `billsync schedule`: the Temporal Schedule that reconciles. */
-
 import type { Command } from 'commander';
 import type { ScheduleState } from '../../workflows/client/schedules.ts';
 import { CliError, EXIT } from '../errors.ts';

@@ -1,5 +1,3 @@
-/** `billsync shipments`: lists the billed lines. */
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
@@ -25,7 +23,6 @@ interface ShipmentFlags extends FilterOptions {
 
 const ROWS = 100;
 const PAGE_SECONDS = 60;
-/** A workbook of a million rows takes minutes. */
 const FILE_SECONDS = 600;
 
 export function command(): Command {
@@ -108,7 +105,6 @@ function totalOf(total: ShipmentsPage['totals']['rows'][number]): string {
   return `  total ${total.billing_cost} ${total.currency_code}: ${total.shipments} shipments, ${total.packages} packages, ${total.invoices} invoices${of}`;
 }
 
-/** Value and description of the option of each condition. */
 const CONDITION_OPTIONS: Readonly<Record<string, readonly [value: string, about: string]>> = {
   tracking: ['number', 'only lines with this tracking number (repeatable)'],
   service: ['text', 'only lines with this service level (repeatable)'],

@@ -1,5 +1,3 @@
-/** `billsync snapshot`: publishes what readers open, now, with everything in it that was committed before. */
-
 import type { Command } from 'commander';
 import { counted } from '../terminal/output.ts';
 import { printable } from '../terminal/table.ts';

@@ -1,5 +1,3 @@
-/** `billsync sql`: runs a query on the published file, or opens the DuckDB shell on it. */
-
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
@@ -45,18 +43,11 @@ export function command(): Command {
     });
 }
 
-/** Other values are printed as JSON. */
 function cellOf(value: unknown): string | number | null {
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   return JSON.stringify(value);
 }
 
-/**
- * The shell, reading only, in UTC and with the macros of the reports.
- *
- * @returns its exit code
- * @throws CliError (exit 2) there is none
- */
 async function openShell(databasePath: string): Promise<number> {
   const shell = await findShell();
   if (shell === null) {
@@ -68,11 +59,9 @@ async function openShell(databasePath: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
   try {
     const init = join(folder, 'macros.sql');
-    // The rows of a lake lie elsewhere, so the shell attaches that first.
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
     const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
-    // The file may contain the catalogue's password and a bucket's credentials, so it is private.
-    // Creating a secret returns a row, which is not part of the answer.
+    // The file may contain the catalogue's password, so it is private. Creating a secret returns a row.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
     await writeFile(init, [...lines, await shellStart()].join('\n'), { mode: 0o600 });
@@ -84,7 +73,6 @@ async function openShell(databasePath: string): Promise<number> {
   }
 }
 
-/** For example `1.5.5`; empty when unknown. */
 async function versionOf(shell: string): Promise<string> {
   const { stdout } = await promisify(execFile)(shell, ['--version']);
   return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';

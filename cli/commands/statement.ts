@@ -1,5 +1,3 @@
-/** `billsync statement`: what a tenant was billed in a month, as files that can be handed to it. */
-
 import { type Command, Option } from 'commander';
 import type { MadeStatement } from '../../finance/statements/make-statements.ts';
 import type { StatementFormat } from '../../finance/statements/render-statement.ts';
@@ -109,7 +107,6 @@ async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Pr
   if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
 }
 
-/** @throws CliError (exit 2) */
 function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
   if (allTenants === true && tenant.length > 0)
     throw new CliError(EXIT.usage, '--all-tenants means every tenant, so --tenant cannot be given');
@@ -123,7 +120,6 @@ function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
     });
 }
 
-/** Uses the mechanism of scheduled reports. */
 async function schedule(
   { settings, flags, output }: Run<Flags>,
   action: 'monthly' | 'off' | 'show',

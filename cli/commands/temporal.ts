@@ -1,5 +1,3 @@
-/** `billsync temporal`: the embedded Temporal server alone, so that roles can run as processes of their own. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';

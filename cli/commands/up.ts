@@ -1,5 +1,3 @@
-/** `billsync up`: endpoint, worker, dashboard and, when none is configured, Temporal, by one command. */
-
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 import { webhookOverrides } from './webhook.ts';

@@ -1,5 +1,3 @@
-/** `billsync user-files`: the files that people make, in the data folder or, over a lake, in PostgreSQL. */
-
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
@@ -20,7 +18,6 @@ export function command(): Command {
   );
 }
 
-/** Files that a person writes; all others are written by commands and pages. */
 const WRITTEN_BY_HAND: readonly string[] = [
   USER_FILES.costRules,
   USER_FILES.claimWindows,
@@ -86,7 +83,6 @@ function putCommand(): Command {
     });
 }
 
-/** @throws CostRulesError, ClaimError */
 async function checkContents(name: string, file: YamlFile): Promise<void> {
   if (name === USER_FILES.costRules) {
     await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);

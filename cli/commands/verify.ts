@@ -1,5 +1,3 @@
-/** `billsync verify`: proves the warehouse against the archive; drift ends with 1, a recorded discrepancy does not. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -63,7 +61,6 @@ async function withLeftWals(found: Verification, settings: Settings): Promise<Ve
   return { ...found, drift: [...left, ...found.drift], driftInAll: driftInAll + left.length };
 }
 
-/** An empty archive proves nothing. @throws CliError (exit 3) */
 async function requireArchived(settings: Settings): Promise<void> {
   const { withArchive } = await import('../with-temporal.ts');
   await withArchive(settings, (archive) => requireRecordsIn(archive, settings));
@@ -105,7 +102,6 @@ function asJson({ invoices, shipments, filesRead, purged = 0, discrepancies, dri
   };
 }
 
-/** Needs neither a warehouse nor a data folder, so it runs on the machine that keeps the backups. */
 async function verifyCopy(folder: string, output: Output): Promise<void> {
   if (!existsSync(join(folder, 'events'))) {
     throw new CliError(EXIT.nothingMatched, 'this is not a copy of an archive', {

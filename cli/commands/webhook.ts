@@ -1,5 +1,3 @@
-/** `billsync webhook`: the endpoint alone. It also accepts deliveries while Temporal is down. */
-
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 

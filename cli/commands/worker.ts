@@ -1,5 +1,3 @@
-/** `billsync worker`: the worker alone; it waits for Temporal and survives its restarts. */
-
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
 

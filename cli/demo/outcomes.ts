@@ -1,5 +1,3 @@
-/** The outcome of each fault, by the service's own log and by billsync's records. */
-
 import type { ReportRow } from '../../reports/cells.ts';
 import type { Delivery } from '../../sandbox/model.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
@@ -8,9 +6,7 @@ import type { Fault, PlayedInvoice, Story } from './story.ts';
 
 export interface Outcome {
   readonly kind: string;
-  /** The fault, and how billsync handled it. */
   readonly account: string;
-  /** false: the evidence does not show what it must; the demo fails. */
   readonly isProved: boolean;
 }
 
@@ -97,7 +93,6 @@ const OUTCOMES: Readonly<Record<string, (facts: Facts) => Omit<Outcome, 'kind'>>
   },
   'Expired token'(facts) {
     const refused = of(facts, 'refused-token');
-    // Files that were repaired after the revocation needed a new token.
     const later = of(facts, 'poisoned');
     return {
       account: `a call for ${names(refused)} was refused with 401, and half-way every token was revoked: new ones were requested, no work lost`,
@@ -180,13 +175,11 @@ async function gather(evidence: Evidence): Promise<Facts> {
   };
 }
 
-/** When the endpoint received the invoice's event of that type; null when it never did. */
 function arrival({ events }: Facts, { invoiceId }: PlayedInvoice, type: string): string | null {
   const event = events.find((each) => each.invoice_id === invoiceId && each.event_type === type);
   return event === undefined ? null : String(event.received_at);
 }
 
-/** Whether both arrived, the first not after the second: they can share a millisecond. */
 function came(facts: Facts, invoice: PlayedInvoice, first: string, then: string): boolean {
   const [before, after] = [arrival(facts, invoice, first), arrival(facts, invoice, then)];
   return before !== null && after !== null && before <= after;
@@ -219,7 +212,6 @@ function names(invoices: readonly PlayedInvoice[]): string {
   return invoices.map(({ invoiceNumber }) => invoiceNumber).join(', ');
 }
 
-/** The status that the endpoint answered. */
 function statusOf(body: string): unknown {
   try {
     return (JSON.parse(body) as { readonly status: unknown }).status;

@@ -1,5 +1,3 @@
-/** The demo: starts the services, plays the story, shows the reports and proves them. */
-
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,10 +28,8 @@ export interface DemoOptions {
   readonly dataDir: string;
 }
 
-/** Longer than any pause that billsync makes between two attempts of the story, on a slow machine too. */
 const PATIENCE_MS = 90_000;
 
-/** @throws CliError (exit 1) when anything is not as it must be */
 export async function playDemo(options: DemoOptions): Promise<void> {
   const narrator = createNarrator(options);
   const stopping = untilSignal();
@@ -67,7 +63,6 @@ async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSig
   }
 }
 
-/** The first signal ends the demo in order, the second at once. */
 function untilSignal() {
   const stopping = new AbortController();
   let received: NodeJS.Signals | null = null;
@@ -101,10 +96,7 @@ function stageOf(
   };
 }
 
-/**
- * The last events are published a moment after they were received, so missing evidence is waited for before it fails
- * the demo.
- */
+/** The last events are published a moment after they were received. */
 async function proveOutcomes(
   context: DemoContext,
   { settings, sandbox }: DemoServices,
@@ -124,7 +116,6 @@ async function proveOutcomes(
   }
 }
 
-/** @throws CliError (exit 1) */
 async function show({ settings, sandbox }: DemoServices, outcomes: readonly Outcome[]): Promise<void> {
   const billed: BilledRow[] = [];
   for await (const row of sandbox.billedShipments()) billed.push(row);
@@ -170,14 +161,12 @@ async function keepUp(
   narrator.done('endpoint', running.addresses.webhook ?? '');
   narrator.done('temporal', running.addresses.temporal ?? '');
   narrator.done('commands', `BILLSYNC_DATA_DIR=${settings.dataDir} billsync invoices list`);
-  // The timer keeps the process alive.
   while (!stopping.aborted) await sleep(60_000, undefined, { signal: stopping }).catch(() => undefined);
 }
 
 interface DemoServicesOptions {
   readonly seed: number;
   readonly dataDir: string;
-  /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
 }
 
@@ -201,7 +190,6 @@ async function openDemoServices(options: DemoServicesOptions, narrator: Narrator
     tokenLifetimeSeconds: 20,
   });
   narrator.done('billing service', sandbox.pageUrl);
-  // A demo that was killed may have left some.
   sandbox.faults.clear();
   const password = randomBytes(18).toString('base64url');
   const settings = demoSettings({ dataDir, sandbox, password });
@@ -250,13 +238,11 @@ function demoSettings(demo: {
       BILLSYNC_WEBHOOK_BASIC_AUTH: `${WEBHOOK_USER}:${demo.password}`,
       BILLSYNC_ADMIN_PORT: '0',
       BILLSYNC_OVERDUE_AFTER: '3s,4s',
-      // The demo prints the faults itself; the log would repeat them.
       LOG_LEVEL: process.env.LOG_LEVEL || 'silent',
     },
   });
 }
 
-/** Empty until the first publication. */
 async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
   const all = { states: null, tenants: null, since: null };
   const rows = await ifPublished(settings, (published) => published.query('invoices-list', all));

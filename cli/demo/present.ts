@@ -1,5 +1,3 @@
-/** Prints the demo: its steps to stderr, its results to stdout. */
-
 import { Help } from 'commander';
 import { hasColors } from '../../lib/runtime.ts';
 import { grouped } from '../../reports/render/labels.ts';
@@ -72,7 +70,6 @@ function symbol(isGood: boolean): string {
   return isGood ? paint('green', '✓') : paint('red', '✗');
 }
 
-/** Wrapped on a terminal only: elsewhere each outcome is one line, for pipes. */
 function wrapped(text: string, indent: number): string {
   if (process.stdout.isTTY !== true) return text;
   return new Help().boxWrap(text, Math.max(40, process.stdout.columns - indent - 1));

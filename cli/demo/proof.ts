@@ -1,5 +1,3 @@
-/** Compares the reports with what the service billed, cell by cell, as text: a single different digit fails the demo. */
-
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
@@ -10,7 +8,6 @@ export interface ProvedReport {
   readonly report: ReportResult;
   readonly rows: number;
   readonly cells: number;
-  /** Sentences. */
   readonly differences: readonly string[];
   readonly billed: ReadonlyMap<string, string>;
 }
@@ -85,7 +82,6 @@ function groupOf(key: unknown, currency: unknown): string {
 
 type BilledKey = 'tenant' | 'carrier' | 'carrier_zone';
 
-/** A row of a report as it must be; decimals with four digits, counts as text too. */
 interface BilledTotal {
   readonly key: string | null;
   readonly currency_code: string;
@@ -104,7 +100,6 @@ const KEY_OF: Readonly<Record<BilledKey, (row: BilledRow) => string | null>> = {
   carrier_zone: (row) => row.zone,
 };
 
-/** Approved invoices of one level; canceled ones and those not yet approved were not billed. */
 export function totalsOf(
   rows: readonly BilledRow[],
   { by, level }: { readonly by: BilledKey; readonly level: BilledRow['level'] },
@@ -119,7 +114,6 @@ export function totalsOf(
   });
 }
 
-/** Totals by currency. */
 function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, string> {
   const groups = Map.groupBy(totals, ({ currency_code }) => currency_code);
   return new Map(
@@ -130,7 +124,7 @@ function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, s
 }
 
 /**
- * Kilograms become pounds at 2.2046226218, after summing; every quotient is rounded once, half away from zero, and a cost
+ * Kilograms become pounds at 2.2046226218, after summing; a quotient is rounded once, half away from zero, and a cost
  * is divided by unrounded pounds.
  */
 function totalOf(rows: readonly BilledRow[]): Omit<BilledTotal, 'key' | 'currency_code'> {
@@ -159,14 +153,12 @@ function sumOf(amounts: readonly string[]): bigint {
   return amounts.reduce((sum, amount) => sum + tenThousandths(amount), 0n);
 }
 
-/** Half away from zero. `denominator` is positive. */
 function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
   const size = numerator < 0n ? -numerator : numerator;
   const rounded = (2n * size + denominator) / (2n * denominator);
   return numerator < 0n ? -rounded : rounded;
 }
 
-/** Decimal text of at most four decimals, as the service writes it. */
 function tenThousandths(text: string): bigint {
   const found = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(text);
   if (found === null) throw new Error(`The service billed "${text}", which is no amount of four decimals.`);

@@ -1,5 +1,3 @@
-/** Plays the demo: bills invoices at the sandbox, lets things go wrong, and waits until billsync has settled them all. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
 import type { Sandbox, SandboxAccount } from '../../sandbox/service.ts';
@@ -14,32 +12,25 @@ export interface PlayedInvoice {
 
 const POLL_MS = 250;
 
-/** The published state of each invoice. */
 export type States = () => Promise<ReadonlyMap<string, string>>;
 
 export interface DemoContext {
   readonly sandbox: Sandbox;
   readonly registrationId: string;
   readonly states: States;
-  /** Items in quarantine; they leave it when a corrected file is loaded. */
   readonly quarantined: () => Promise<readonly QuarantinedItem[]>;
-  /** Retries an invoice that needs attention. */
   readonly retry: (invoiceId: string) => Promise<void>;
   readonly progress: (what: string) => Progress;
-  /** How long nothing may change before the demo fails. */
   readonly patienceMs: number;
-  /** Aborts when the demo is stopped. */
   readonly stopping: AbortSignal;
 }
 
 export interface Story {
   readonly invoices: readonly PlayedInvoice[];
   readonly partnerInvoice: PlayedInvoice;
-  /** Refused files, as they were in quarantine. */
   readonly refused: readonly QuarantinedItem[];
 }
 
-/** @throws CliError (exit 1) naming the invoices that do not settle */
 export async function playStory(
   context: DemoContext,
   options: { readonly invoices: number },
@@ -67,7 +58,6 @@ export async function playStory(
     played.filter(({ fault }) => fault === 'poisoned'),
   );
 
-  // The next call is refused and needs a new token.
   sandbox.revokeTokens();
   for (const { fault, invoiceId } of played) {
     if (fault === 'void-loaded') sandbox.cancel(invoiceId);
@@ -127,7 +117,6 @@ function expectedAtLast(fault: Fault): string {
   return fault.startsWith('void') ? 'voided' : 'loaded';
 }
 
-/** The state of an invoice can be published a moment before its file lies in quarantine. */
 async function refusedFiles(
   context: DemoContext,
   poisoned: readonly PlayedInvoice[],
@@ -157,11 +146,7 @@ async function settle(
   }).finally(() => progress.end());
 }
 
-/**
- * Polls until nothing is open, for as long as something changes: a slow machine may take any time.
- *
- * @throws CliError (exit 1) naming what is still open
- */
+/** For as long as something changes: a slow machine may take any time. @throws CliError (exit 1) */
 export async function settled<T>(
   { patienceMs, stopping }: Pick<DemoContext, 'patienceMs' | 'stopping'>,
   check: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
@@ -205,19 +190,15 @@ type Faults = SandboxAccount['faults'];
 const OVERTAKEN = { delayMs: 300_000 };
 
 interface FaultPlan {
-  /** How many invoices have the fault; the rest are plain. */
   readonly count: number;
-  /** Switches on the faults of the sandbox. @param nth the number of earlier invoices with the same fault */
   readonly arrange?: (faults: Faults, invoiceId: string, nth: number) => void;
 }
 
 const PLANS: Readonly<Record<Exclude<Fault, 'plain'>, FaultPlan>> = {
-  // Before its invoice is created, so `bill` arranges it.
   'late-created': { count: 3 },
   'expired-url': {
     count: 2,
     arrange(faults, invoiceId, nth) {
-      // The first event shows the expiry; the second URL fails at the storage.
       const params = { silent: nth % 2 === 1 };
       faults.add({ name: 'expired-url', target: { invoiceId, endpoint: 'event' }, params });
     },
@@ -275,7 +256,6 @@ const PLANS: Readonly<Record<Exclude<Fault, 'plain'>, FaultPlan>> = {
 /** Fewer would leave a fault, or the plain case, without an invoice. */
 export const MIN_INVOICES = 30;
 
-/** Faults take turns with plain invoices, so that every tenant has some of each. */
 function faultsOf(invoices: number): readonly Fault[] {
   const special = Object.entries(PLANS).flatMap(([fault, { count }]) =>
     Array<Fault>(count).fill(fault as Fault),

@@ -1,5 +1,3 @@
-/** The checks of `doctor`. */
-
 import { existsSync } from 'node:fs';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,7 +35,6 @@ import {
   ok,
 } from './connection-checks.ts';
 
-/** In this order; the first decides whether checks that write to the data folder run. */
 export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
   { name: 'archive', isInFolder: true, run: checkArchive },
@@ -136,7 +133,6 @@ async function checkWarehouse(settings: Settings): Promise<Finding> {
   return ok(`${database}, no writer is running`);
 }
 
-/** Another tool that has the warehouse open keeps every writer out. */
 async function tryDatabase(database: string): Promise<void> {
   if (!existsSync(database)) return;
   const { DuckDBInstance } = await import('@duckdb/node-api');
@@ -183,12 +179,10 @@ async function checkQuarantine(settings: Settings): Promise<Finding> {
   return note(counted(items.length, 'refused item'), '`billsync quarantine list` shows why');
 }
 
-/** Settings that configure a channel. */
 const OPENING = SETTING_DEFINITIONS.filter(
   ({ variable, default: usual }) => variable.startsWith('BILLSYNC_ALERT_') && usual === null,
 );
 
-/** Sends no notice. */
 export async function checkAlerts(settings: Settings): Promise<Finding> {
   const channels = openChannels({ settings, post: async () => {} });
   if (channels.length === 0) {
@@ -206,7 +200,6 @@ export async function checkAlerts(settings: Settings): Promise<Finding> {
 }
 
 const ANSWERS_WITHIN_MS = 5_000;
-/** They have checks of their own. */
 const CHECKED_ELSEWHERE = new Set(['temporal', 'forwarder']);
 
 export async function checkRunning(settings: Settings): Promise<Finding> {

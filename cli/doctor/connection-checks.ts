@@ -1,8 +1,3 @@
-/**
- * Checks of `doctor` that connect: to the billing service, to its clock, to the endpoint. A check returns a finding,
- * or throws its failure.
- */
-
 import type { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -37,7 +32,6 @@ export interface Finding {
 
 export interface Check {
   readonly name: string;
-  /** Writes to the data folder, so it is skipped when that check failed. */
   readonly isInFolder: boolean;
   readonly run: (settings: Settings) => Promise<Finding>;
 }
@@ -83,7 +77,7 @@ export async function checkService(settings: Settings): Promise<Finding> {
   }
 }
 
-/** Optional: an account may lack the scope, or the service the endpoint, and nothing else needs ping (spec 4.2). */
+/** An account may lack the scope, and nothing else needs ping (spec 4.2). */
 async function pingRefusal(service: BillingService, signal: AbortSignal): Promise<string | null> {
   try {
     await service.ping({ signal });
@@ -94,7 +88,6 @@ async function pingRefusal(service: BillingService, signal: AbortSignal): Promis
   }
 }
 
-/** Compares this machine's clock with the clocks that a start compares it with. */
 export async function checkClock({ service, archive }: Settings): Promise<Finding> {
   const { baseUrl } = service;
   const http = createHttp({ ...service, connectionsPerHost: 1 });
@@ -103,7 +96,6 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
     const clocks = [...(baseUrl === null ? [] : [http.clock]), ...(bucket === null ? [] : [bucket.clock])];
     if (clocks.length === 0) return ok('no server to compare with');
     const compared = await compareClocks(clocks, { includesUnknown: true });
-    // Checks of the service and the archive report why they do not answer.
     if (compared.length === 0) return { result: 'note', detail: 'skipped: no server answers', hint: null };
     const wrong = differing(compared, MAX_UNALERTED_MS);
     if (wrong.length === 0)
@@ -116,7 +108,6 @@ export async function checkClock({ service, archive }: Settings): Promise<Findin
   }
 }
 
-/** @throws SettingsError, CliError (exit 1) it is not valid now */
 export async function checkClientCertificate({
   service: { clientCert, clientKey },
 }: {
@@ -169,7 +160,6 @@ export async function checkEndpoint(settings: Settings): Promise<Finding> {
   return ok(state);
 }
 
-/** @returns the end of its validity, ISO 8601 UTC @throws CliError (exit 1) it is not valid now */
 function checkValidity(
   { validFromDate, validToDate }: X509Certificate,
   { what, name, hint }: { readonly what: string; readonly name: string; readonly hint: string },
@@ -193,7 +183,6 @@ function isSoon(instant: string): boolean {
   return Date.parse(instant) - Date.now() < SOON_MS;
 }
 
-/** @returns where a running endpoint of this data folder answers; null when none runs. @throws CliError it is unhealthy */
 async function runningEndpoint(settings: Settings): Promise<string | null> {
   const running = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
     // A killed role leaves its file behind.

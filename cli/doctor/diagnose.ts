@@ -1,5 +1,3 @@
-/** Runs the checks of `doctor` in order, and turns errors into findings. */
-
 import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, describeError, EXIT } from '../errors.ts';
 import { CHECKS } from './checks.ts';
@@ -10,12 +8,10 @@ export interface Diagnosis extends Finding {
   readonly exit_code: number;
 }
 
-/** Limit for all checks together, because a person waits for them. */
 const LIMIT_MS = 45_000;
-/** Limit for each check after that: enough for checks of this machine. */
 const MIN_MS = 5_000;
 
-/** Yields each result at once, so that a hung connection does not hold back earlier ones. */
+/** Each result at once, so that a hung connection does not hold back earlier ones. */
 export async function* diagnose(
   settings: Settings,
   {
@@ -35,7 +31,6 @@ export async function* diagnose(
   }
 }
 
-/** @throws CliError (exit 5) the check takes longer */
 async function inTime(finding: Promise<Finding>, limitMs: number): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -48,7 +43,6 @@ async function inTime(finding: Promise<Finding>, limitMs: number): Promise<Findi
   return Promise.race([finding, late]).finally(() => clearTimeout(timer));
 }
 
-/** Skips checks that would write to a data folder of another user. */
 async function skip(): Promise<Finding> {
   return { result: 'note', detail: 'skipped because the check of the data folder failed', hint: null };
 }
@@ -64,7 +58,6 @@ async function diagnoseOne(check: string, run: () => Promise<Finding>): Promise<
   }
 }
 
-/** The exit code of all failures if they agree, otherwise `checkFailed`. */
 export function exitCodeOf(diagnoses: readonly Diagnosis[]): number {
   const codes = new Set(
     diagnoses.filter(({ result }) => result === 'failed').map(({ exit_code }) => exit_code),

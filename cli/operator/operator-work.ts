@@ -1,5 +1,3 @@
-/** The actions of the dashboard's operators: each is described, confirmed, and performed with the code of the commands. */
-
 import { rm } from 'node:fs/promises';
 import type {
   Described,
@@ -22,7 +20,6 @@ import { addressOf, partnerIdOf, retryOne, withArchive, withTemporal } from '../
 
 /** Without a limit, a request would wait an hour for a worker that is down. */
 const ANSWER_WITHIN_MS = 60_000;
-/** Ids in a description and in the audit log; more are counted. */
 const MAX_NAMED = 100;
 const SECTION = '/operator';
 const PAGE_OF_ALERTS = { path: '/alerts', label: 'Show the alerts' } as const;
@@ -40,7 +37,6 @@ type Requested<Name, One extends RequestedAction = RequestedAction> = One extend
   : never;
 
 interface Action<Name extends RequestedAction['action']> {
-  /** @throws CliError what the request names does not exist */
   describe(requested: Requested<Name>, context: Context): Described | Promise<Described>;
   perform(
     requested: Requested<Name>,
@@ -300,7 +296,6 @@ export function createOperatorWork(settings: Settings, quarantine: Quarantine): 
   };
 }
 
-/** Folder of uploaded files until their import. */
 export function uploadFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
   return dataFolder(dataDir).uploads;
 }
@@ -323,7 +318,6 @@ async function inTime<T>(result: Promise<T>): Promise<T | null> {
   return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
-/** @throws CliError no invoice is named, or one is unknown */
 function idsOfNames(settings: Settings, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) throw new CliError(EXIT.nothingMatched, 'no invoice is named');
   return idsOf(
@@ -342,7 +336,6 @@ function ofQuarantined(id: string) {
   return { ...PLAIN, target: [id], back: `/quarantine/${id}` };
 }
 
-/** @throws CliError no alert is open by that key */
 async function openAlert(dataDir: string, key: string) {
   const alert = (await openAlerts(dataDir)).find((open) => open.key === key);
   if (alert !== undefined) return alert;

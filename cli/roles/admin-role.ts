@@ -1,5 +1,3 @@
-/** The admin port of a role: the dashboard with its pages, and `/livez`, `/readyz`, `/metrics` beside them. */
-
 import { rm } from 'node:fs/promises';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
 import type { TracedShipment } from '../../dashboard/pages/shipment.ts';
@@ -70,7 +68,6 @@ function publicationCheck(settings: Settings, lake: LakeSettings): Check {
     everyMs: 2_000,
     async run() {
       const { noticePublication } = await import('../../warehouse/lake/lake-reader.ts');
-      // The pages show that the lake cannot be read, or does not exist yet.
       await noticePublication(publishedPath(settings), lake).catch(() => undefined);
     },
   };
@@ -81,10 +78,8 @@ async function explain(settings: Settings, trackingNumber: string): Promise<read
   return found.map((row) => ({ ...row, facts: factsOf(row) }));
 }
 
-/** Loaded only when operators are configured. */
 async function operatorOptions(settings: Settings, quarantine: Quarantine): Promise<OperatorOptions> {
   const { createOperatorWork, uploadFolder } = await import('../operator/operator-work.ts');
-  // Uploads of an earlier run that were not confirmed.
   await rm(uploadFolder(settings), { recursive: true, force: true });
   return {
     work: createOperatorWork(settings, quarantine),

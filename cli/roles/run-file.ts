@@ -1,5 +1,3 @@
-/** The file of a running role in the data folder, by which other commands on this machine find it. */
-
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -9,7 +7,6 @@ import { replaceFile } from '../../lib/files/files.ts';
 export interface RunFile {
   readonly pid: number;
   readonly role: string;
-  /** ISO 8601 UTC. */
   readonly since: string;
   readonly addresses: Readonly<Record<string, string>>;
   /** Configured partner; that of the sandbox is in no settings file. */
@@ -40,7 +37,6 @@ export function writeRunFile(
   };
 }
 
-/** The process may have ended since. */
 export function readRunFile(settings: Where, role: string): RunFile | null {
   try {
     return JSON.parse(readFileSync(runFilePath(settings, role), 'utf8')) as RunFile;

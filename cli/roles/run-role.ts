@@ -1,5 +1,3 @@
-/** Runs a role until it is stopped: prints when it is ready, drains on SIGTERM, and keeps a file in the data folder. */
-
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Alerts, createAlerts } from '../../lib/alerts/alerts.ts';
@@ -20,7 +18,6 @@ import { checkEnvironment, contextOf, useSharedFiles } from '../verb.ts';
 import { writeRunFile } from './run-file.ts';
 
 export interface RoleContext {
-  /** Names the process in its log, its metrics and the warehouse's lock. */
   readonly role: string;
   readonly settings: Settings;
   readonly log: Logger;
@@ -29,17 +26,15 @@ export interface RoleContext {
   readonly alerts: Alerts;
   /** Ends the process after an error that only a restart fixes. Nothing that was acknowledged is lost. */
   readonly fatal: (error: unknown) => void;
-  /** Aborts when the role is stopped, also while it is starting. */
   readonly stopping: AbortSignal;
 }
 
 export interface RunningRole {
-  /** By name, for the `ready` line and for `run/<role>.json`. */
   readonly addresses: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** The time from SIGTERM to exit is at most a minute (docs/faults.md, Stopping); unfinished work is on disk. */
+/** At most a minute from SIGTERM to exit (docs/faults.md, Stopping); unfinished work is on disk. */
 const DRAIN_WITHIN_MS = 50_000;
 
 export async function runRole(
@@ -74,13 +69,10 @@ export interface ServeOptions {
   readonly role: string;
   readonly verbose: boolean;
   readonly start: (context: RoleContext) => Promise<RunningRole>;
-  /** Aborted by the first SIGTERM or SIGINT, or by the owner of the controller; the role then drains. */
   readonly stopping: AbortController;
-  /** @returns what to do once all is drained */
   readonly onReady: (running: RunningRole, context: RoleContext) => () => void;
 }
 
-/** Returns when the role has drained. @throws the error that prevents its start */
 export async function serveRole(options: ServeOptions): Promise<void> {
   const { settings, role, verbose, stopping } = options;
   const log = createLogger(settings, role);
@@ -98,7 +90,6 @@ export async function serveRole(options: ServeOptions): Promise<void> {
   try {
     running = await options.start(context);
   } catch (error) {
-    // Stopped while starting.
     if (!stopping.signal.aborted) throw error;
     endSoon();
     return;
@@ -122,7 +113,7 @@ export function createRoleContext(
   return { ...base, metrics, health: createHealth(), alerts };
 }
 
-/** Also ends the process when libraries keep handles open. */
+/** Libraries may keep handles open. */
 async function drained(
   running: RunningRole,
   { log, alerts }: RoleContext,
@@ -146,7 +137,6 @@ function endSoon(): void {
   setTimeout(() => process.exit(EXIT.done), 2_000).unref();
 }
 
-/** The first signal drains the role, the second ends it. */
 function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
   let isSignalled = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -163,18 +153,15 @@ function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
   });
 }
 
-/** The value of an `Authorization` header. */
 export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
 export interface Parts {
-  /** Adds a started part. Parts are closed in the opposite order, each even if another fails. */
   add(name: string, close: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
-/** Starts parts; when one fails, those before it are closed. */
 export async function startParts<T>(log: Logger, start: (parts: Parts) => Promise<T>): Promise<T> {
   const started: { readonly name: string; readonly close: () => Promise<void> }[] = [];
   const parts: Parts = {

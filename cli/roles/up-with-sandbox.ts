@@ -1,5 +1,3 @@
-/** `up --sandbox`: `up` with a simulated billing service, which calls the endpoint like a real one. */
-
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -9,7 +7,7 @@ import { contextOf } from '../verb.ts';
 import { basicAuth, type RoleContext, type RunningRole, runRole } from './run-role.ts';
 import { startUpRole } from './up-role.ts';
 
-/** Its state is in the data folder, where the `sandbox` verbs look for it (commands/sandbox.ts). */
+/** The `sandbox` verbs look for its state there (commands/sandbox.ts). */
 export async function runWithSandbox(
   command: Command,
   overrides: Readonly<Record<string, string>>,
@@ -31,7 +29,6 @@ export async function runWithSandbox(
   }
 }
 
-/** The settings that make billsync a client of the sandbox. */
 export function sandboxSettings(sandbox: Sandbox): Record<string, string> {
   return {
     BILLSYNC_ENVIRONMENT: 'test',
@@ -46,7 +43,6 @@ export function sandboxSettings(sandbox: Sandbox): Record<string, string> {
   };
 }
 
-/** Registers the endpoint, or changes its registration of an earlier run. @returns the id of the registration */
 export function registerEndpoint(
   sandbox: Sandbox,
   endpoint: { readonly name: string; readonly url: string; readonly user: string; readonly password: string },

@@ -1,5 +1,3 @@
-/** The endpoint with probes beside it, as a process of its own. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../archive/open-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
@@ -19,18 +17,16 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
-import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
+import { endpointCheck } from './watch-endpoint.ts';
 
 /** The endpoint starts first, because deliveries that it misses are lost. */
 export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
     parts.add('webhook', () => webhook.close());
-    const watch = watchEndpoint({
-      url: () => webhook.addresses.webhook ?? null,
-      onState: reportEndpoint(context),
-    });
-    parts.add('watch', async () => watch.close());
+    const checks = startChecks(context);
+    parts.add('checks', () => checks.close());
+    checks.add(endpointCheck(() => webhook.addresses.webhook ?? null, context));
     const probes = await startProbesRole(context);
     parts.add('probes', () => probes.close());
     return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };
@@ -86,7 +82,6 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     parts.add('checks', () => checks.close());
     checks.add(clockCheck(clocks));
     const { tls, tlsCert, tlsKey } = settings.webhook;
-    // A self-signed certificate is renewed automatically.
     if (tls && tlsCert !== null && tlsKey !== null) {
       const check = certificateCheck(
         'certificate',
@@ -99,12 +94,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
   });
 }
 
-/** After this time the client of Temporal is loaded if no event needed it before. */
 const LOADED_AFTER_MS = 3_000;
 
-/**
- * Loads the client of Temporal after the endpoint listens, because that takes longest. Deliveries wait on disk meanwhile.
- */
+/** The client of Temporal takes longest to load; deliveries wait on disk meanwhile. */
 function linkOnDemand(settings: Settings, log: Logger) {
   let loading: ReturnType<typeof load> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -180,8 +172,8 @@ function hasService(settings: Settings): boolean {
 }
 
 /**
- * The worker owns the admin port (ADR 13). This role uses it only when Temporal is on another machine, so no worker can be
- * here; otherwise a free port, so that an address never changes its owner.
+ * The worker owns the admin port (ADR 13); this role uses it only when Temporal is on another machine, so that an
+ * address never changes its owner.
  */
 export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const { settings } = context;

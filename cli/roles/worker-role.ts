@@ -1,5 +1,3 @@
-/** The worker with the admin port beside it, as a process of its own. */
-
 import { requireService } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { forwardOverdue } from '../../webhook/forwarder.ts';
@@ -22,7 +20,6 @@ export async function startWorkerAloneRole(context: RoleContext): Promise<Runnin
 }
 
 export interface RunningWorkerRole extends RunningRole {
-  /** Resolves when it polls Temporal for the first time; it starts, and waits, without. */
   readonly ready: Promise<void>;
 }
 

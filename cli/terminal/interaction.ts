@@ -1,10 +1,11 @@
-/** Confirmations, Ctrl-C and signals. */
-
 import { CliError, EXIT } from '../errors.ts';
 
 export const CANNOT_BE_UNDONE = 'this cannot be undone';
 
-/** @param after the consequence, as a clause @throws CliError (exit 2) without consent, or without a terminal and `--yes` */
+/**
+ * @param after the consequence, as a clause @throws CliError (exit 2) without consent, or without a terminal and
+ * `--yes`
+ */
 export async function confirm(
   question: string,
   flags: { readonly yes?: boolean },
@@ -23,7 +24,6 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(EXIT.usage, 'nothing was done');
 }
 
-/** Prints the message on Ctrl-C; the signal then ends the process. */
 export async function onInterrupt<T>(message: string, work: () => Promise<T>): Promise<T> {
   const interrupt = (): void => {
     process.off('SIGINT', interrupt);
@@ -40,7 +40,6 @@ export async function onInterrupt<T>(message: string, work: () => Promise<T>): P
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Ends the process with 0 on a signal until `takeOverSignals`: a role that is still loading has nothing to drain. */
 export function endOnEarlySignal(): void {
   for (const signal of SIGNALS) process.on(signal, end);
 }

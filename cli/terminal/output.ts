@@ -1,5 +1,3 @@
-/** The output of commands: data to stdout, messages and progress to stderr. */
-
 import { createRequire } from 'node:module';
 import type { Scrub } from '../../lib/log/scrub.ts';
 import { type Column, renderTable } from './table.ts';
@@ -9,23 +7,17 @@ export type OutputForm = 'table' | 'json' | 'ndjson';
 export interface Output {
   readonly form: OutputForm;
   readonly quiet: boolean;
-  /** Rows as a table, one JSON array, or a line of JSON each. */
   rows<T>(rows: readonly T[], columns: readonly Column<T>[], options?: { readonly empty?: string }): void;
-  /** A single value: the document with `--json`, otherwise `lines`. */
   thing(value: unknown, lines: () => string): void;
-  /** A line of JSON at once, for results that arrive one by one with `--ndjson`. */
   line(value: unknown): void;
-  /** Text as it is, on stdout. */
   text(text: string): void;
-  /** A message on stderr; nothing with `--quiet`. */
   note(text: string): void;
-  /** A problem, on stderr, also with `--quiet`. */
+  /** Also with `--quiet`. */
   warn(text: string): void;
-  /** A bar on a terminal, plain lines elsewhere, nothing with `--quiet`. @param what the work, as a participle: `Publishing` */
+  /** @param what the work, as a participle: `Publishing` */
   progress(what: string): Progress;
 }
 
-/** @param options.scrub removes secrets from stdout but keeps numbers */
 export function createOutput(options: {
   readonly form: OutputForm;
   readonly quiet: boolean;
@@ -39,7 +31,6 @@ export function createOutput(options: {
   const json = (value: unknown, indent?: number): string =>
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
-    // A progress bar in the same line.
     if (isDrawing() && process.stdout.isTTY === true) writeErr(CLEAR);
     writeOut(text);
   };
@@ -71,41 +62,29 @@ function canDraw(): boolean {
   return process.stderr.isTTY === true && process.env.TERM !== 'dumb';
 }
 
-/** `1 invoice`, `2 invoices`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 
 export interface Progress {
-  /** `note` follows the numbers. */
   update(done: number, of: number | null, note?: string): void;
   end(): void;
 }
 
 export const NO_PROGRESS: Progress = { update: () => undefined, end: () => undefined };
 
-/** Minimum interval of plain lines. */
 const LINE_EVERY_MS = 2_000;
-/** After this time without a change, progress prints the elapsed time. */
 const SILENT_MS = 5_000;
 
-/** Clears the current line of a terminal. */
 export const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
 
-/** Whether a progress bar is in the last line of the terminal. */
 function isDrawing(): boolean {
   return openBars > 0;
 }
 
-/**
- * A bar once numbers are known; before, and while they do not change, it shows the elapsed seconds.
- *
- * @param what the work, as a participle: `Publishing`
- */
 function barProgress(what: string): Progress {
-  // Loaded on demand: most commands print no bar.
   const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
   const bar = new SingleBar({
     format: `${what} {bar} {value}/{total} {note}`,
@@ -196,7 +175,6 @@ type Pace = (done: number, of: number) => string;
 const RATE_AFTER_MS = 2_000;
 const RATE_AFTER = 10;
 
-/** @param what `files`, `loads`; @param now in milliseconds */
 export function paceOf(what: string, now: () => number = () => performance.now()): Pace {
   const began = now();
   return (done, of) => {

@@ -1,5 +1,3 @@
-/** Tables and text for a terminal. */
-
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { hasColors } from '../../lib/runtime.ts';
@@ -7,14 +5,12 @@ import { visible } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
   readonly title: string;
-  /** Printed as text; null and undefined as a dash. */
   readonly value: (row: T) => unknown;
   readonly align?: 'left' | 'right';
   /** Text that may be cut on a narrow terminal; numbers and ids never are. */
   readonly canShrink?: boolean;
 }
 
-/** A table without frames. On a terminal it is no wider than that: texts are cut, then the last columns left out. */
 export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T>[]): string {
   const allCells = rows.map((row) => allColumns.map(({ value }) => printable(value(row))));
   const terminal = process.stdout.isTTY ? process.stdout.columns : undefined;
@@ -44,7 +40,6 @@ export function renderTable<T>(rows: readonly T[], allColumns: readonly Column<T
   return [head, ...fitted.map((row) => line(row, (text) => text)), ...note].join('\n');
 }
 
-/** How many columns, from the first, fit with texts cut to their minimum; at least one. */
 function fittingColumns<T>(
   cells: readonly (readonly string[])[],
   columns: readonly Column<T>[],
@@ -62,7 +57,6 @@ function fittingColumns<T>(
 const GAP = 2;
 const MIN_TEXT_WIDTH = 20;
 
-/** Cuts the widest text column first, then the next. */
 function shrunk<T>(
   cells: readonly (readonly string[])[],
   columns: readonly Column<T>[],
@@ -79,7 +73,6 @@ function shrunk<T>(
     );
     const width = widths[widest] ?? 0;
     if (excess <= 0) return cells.map((row) => row.map((cell, at) => cutTo(cell, widths[at] ?? 0)));
-    // It does not fit anyway, so texts stay whole.
     if (width <= MIN_TEXT_WIDTH) return cells;
     const second = Math.max(
       MIN_TEXT_WIDTH,
@@ -107,7 +100,6 @@ function cutTo(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Color for what is written to `stream`; plain where that shows none. */
 export function paint(
   style: Parameters<typeof styleText>[0],
   text: string,
@@ -117,7 +109,6 @@ export function paint(
   return hasColors(stream) ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** Text with invisible characters escaped; a dash for null and undefined. */
 export function printable(value: unknown): string {
   return value === null || value === undefined ? '–' : visible(String(value));
 }

@@ -1,28 +1,21 @@
-/** The open alerts of all processes and the decisions of people on them: `alerts.json` of the user store. */
-
 import { z } from 'zod';
 import { USER_FILES, userStore } from '../user-store.ts';
 import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './runbook/runbook.ts';
 
 export interface Alert {
   readonly key: AlertKey;
-  /** One sentence. */
   readonly title: string;
-  /** Cause, and how to fix it. */
   readonly detail?: string;
 }
 
 const Decision = z.object({
-  /** ISO 8601 UTC. */
   at: z.iso.datetime(),
-  /** User name on this machine, or operator of the dashboard. */
   by: z.string(),
   note: z.string(),
 });
 export type Acknowledgement = Readonly<z.output<typeof Decision>>;
 
 const Quiet = Decision.extend({
-  /** The end; one in the past ends it. */
   until: z.iso.datetime(),
 });
 export type Quiet = Readonly<z.output<typeof Quiet>>;
@@ -32,14 +25,10 @@ const Stored = z
     key: z.string(),
     title: z.string(),
     detail: z.string().optional(),
-    /** The process that raised it last. */
     by: z.string(),
     sinceMs: z.number(),
-    /** Time of the newest notice. */
     noticeMs: z.number(),
-    /** When it was raised last. */
     raisedMs: z.number(),
-    /** How often it was raised after the newest notice. */
     repeated: z.number(),
     acknowledged: Decision.nullable(),
   })
@@ -48,7 +37,6 @@ type Stored = z.output<typeof Stored>;
 
 export interface AlertState {
   readonly open: readonly Stored[];
-  /** By key. */
   readonly quiet: Readonly<Record<string, Quiet>>;
 }
 
@@ -69,41 +57,33 @@ export function alertsIn(file: Buffer | null): AlertState {
   };
 }
 
-/** The text of the file; the newest alerts are kept. */
 export function alertsText({ open, quiet }: AlertState): string {
   return `${JSON.stringify({ open: open.slice(-MAX_STORED), quiet })}\n`;
 }
 
-/** A change of the open alerts by this process. */
 export interface Change {
   readonly key: AlertKey;
   /** null: it is over. */
   readonly alert: Alert | null;
   readonly atMs: number;
-  /** How often it was raised. */
   count: number;
 }
 
-/** A notice to send. */
 export interface Due {
   readonly isResolved: boolean;
   readonly alert: Alert;
   readonly atMs: number;
-  /** How often it was raised after the notice before. */
   readonly repeated: number;
 }
 
 interface Process {
-  /** Its name. */
   readonly by: string;
-  /** Minimum time between two notices of an alert. */
   readonly quietMs: number;
 }
 
 /** The alert of a machine that did not raise it for so long is over: the machine may be gone. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
-/** @returns the same state when nothing has changed */
 export function applyChanges(
   before: AlertState,
   changes: readonly Change[],
@@ -115,7 +95,6 @@ export function applyChanges(
     const scope = scopeOf(change.key);
     const same = state.open.filter(({ key }) => key === change.key);
     const mine = scope === 'all' ? same[0] : same.find(({ by }) => by === process.by);
-    // The entries that share their notices.
     const related = scope === 'machine' ? same.filter((entry) => entry === mine) : same;
     const changed =
       change.alert === null
@@ -180,7 +159,7 @@ function quietUntilMs({ quiet }: AlertState, key: string): number {
   return Date.parse(quiet[key]?.until ?? '') || 0;
 }
 
-/** Records that a person works on alerts; an alert about a past event is over then. Durable when it resolves. */
+/** An alert about a past event is over then. Durable when it resolves. */
 export function acknowledgeAlerts(
   dataDir: string,
   keys: readonly string[],
@@ -194,7 +173,7 @@ export function acknowledgeAlerts(
   }));
 }
 
-/** Sends no notice of these alerts until a time, even if they are not open yet. Durable when it resolves. */
+/** Also before they are open. Durable when it resolves. */
 export function quietAlerts(dataDir: string, keys: readonly string[], decision: Quiet): Promise<void> {
   return decide(dataDir, ({ open, quiet }) => ({
     open,
@@ -213,19 +192,14 @@ export interface OpenAlert {
   readonly detail: string;
   /** ISO 8601 UTC. */
   readonly since: string;
-  /** The process that raised it last. */
   readonly role: string;
-  /** Its page in the runbook; null: none. */
+  /** null: it has no page in the runbook. */
   readonly name: AlertName | null;
   readonly acknowledged: Acknowledgement | null;
   readonly quieted: Quiet | null;
 }
 
-/**
- * The open alerts of all processes, newest first.
- *
- * @throws the error of the user store, because "no alert" would be wrong
- */
+/** @throws the error of the user store, because "no alert" would be wrong */
 export async function openAlerts(dataDir: string, now = new Date()): Promise<readonly OpenAlert[]> {
   const store = await userStore(dataDir);
   const state = alertsIn(await store.read(USER_FILES.alerts));
@@ -239,7 +213,6 @@ export async function openAlerts(dataDir: string, now = new Date()): Promise<rea
     .sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
 }
 
-/** The alert that several processes have is one. */
 function joined({ open }: AlertState): readonly Stored[] {
   const shared = new Map(
     open.filter(({ key }) => scopeOf(key) !== 'machine').map((entry) => [entry.key, entry]),

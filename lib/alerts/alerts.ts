@@ -1,9 +1,4 @@
-/**
- * Alerts for people, in the log and in every configured channel: once per quiet window, and when the cause is over. The same
- * alert of several processes and machines is one.
- *
- * An alert must not make anything else fail or wait, so no function here throws.
- */
+/** No function here throws: an alert must not make anything else fail or wait. */
 
 import { hostname } from 'node:os';
 import { durationMs } from '../config/setting-values.ts';
@@ -29,32 +24,24 @@ import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK, scopeOf 
 export const SHOWN_FOR_MS = 15_000;
 
 export interface Alerts {
-  /** Sends a notice once per quiet window, with the number of repetitions. */
   raise(alert: Alert): void;
-  /** Sends that the alert is over, if it is open. */
   resolve(key: AlertKey): void;
-  /** Resolves when all notices are sent or have failed. */
   close(): Promise<void>;
 }
 
 interface AlertsOptions {
   readonly settings: Pick<Settings, 'alerts' | 'environment'>;
   readonly log: Logger;
-  /** Removes secrets (lib/log/scrub.ts). */
   readonly scrub: (text: string) => string;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /** Where the alerts of all processes are, and the name of this one; without it they are lost with the process. */
+  /** Without it the open alerts are lost with the process. */
   readonly store?: { readonly dataDir: string; readonly role: string };
-  /** Between two attempts to post to a chat. */
   readonly retryAfterMs?: number;
 }
 
-/** Between two readings of the store. */
 const PAUSE_MS = 200;
-/** Repetitions within this time are one change. */
 const SAME_CHANGE_MS = 10_000;
-/** After the store could not be written. */
 const RETRY_MS = 30_000;
 const MAX_UNSTORED = 1_000;
 
@@ -136,7 +123,7 @@ function runbookOf(key: string, url: string | null): string {
   return url === null ? `billsync alerts explain ${name}` : `${url.replace(/#$/, '')}#${anchorOf(name)}`;
 }
 
-/** The open alerts as this process knows them. While the store fails, they are in memory and stored later. */
+/** While the store fails, the open alerts are in memory and stored later. */
 function openStore({ store, log, metrics, settings }: AlertsOptions) {
   const quietMs = durationMs(settings.alerts.quietWindow);
   let state = NO_ALERTS;
@@ -179,7 +166,6 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
     }
   }
 
-  /** @returns the notices to send */
   async function apply(changes: readonly Change[]): Promise<readonly Due[]> {
     if (changes.length + unstored.length === 0) return [];
     let applied = applyChanges(state, changes, { by, quietMs });
@@ -209,7 +195,7 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
   return {
     apply,
     endRetries: (): void => clearTimeout(retry),
-    /** false: resolving it would change nothing. Another machine may have raised an alert that all of them resolve. */
+    /** false: resolving it would change nothing. Another machine may have raised an alert of the scope `all`. */
     mayBeOpen(key: AlertKey): boolean {
       if (!isKnown || (store !== undefined && scopeOf(key) === 'all')) return true;
       return state.open.some((entry) => entry.key === key && (store === undefined || entry.by === by));

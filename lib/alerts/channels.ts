@@ -1,42 +1,33 @@
-/** The channels that send alerts to people besides the log. A new channel is a function here and in `CHANNELS`. */
-
 import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
 import type { Settings } from '../config/settings.ts';
 
-/** Contains no secrets. */
 export interface Notice {
-  /** ISO 8601 UTC. */
   readonly at: string;
   readonly state: 'raised' | 'resolved';
   readonly key: string;
   readonly title: string;
   readonly detail: string;
-  /** How often it was raised since the last notice of it. */
   readonly repeated: number;
-  /** Address of its runbook page with BILLSYNC_RUNBOOK_URL, else the command that shows it. */
+  /** An address, or the command that shows it. */
   readonly runbook: string;
 }
 
 export interface AlertChannel {
-  /** For people, without secrets: `posted to chat.example`. */
+  /** Without secrets: `posted to chat.example`. */
   readonly where: string;
-  /** @throws the error that prevented the delivery */
   readonly send: (notice: Notice) => Promise<void>;
-  /** Tests the channel for `billsync doctor` without sending a notice. @throws the error that would prevent one */
+  /** Sends no notice. @throws the error that would prevent one */
   readonly test?: () => Promise<void>;
 }
 
 interface ChannelOptions {
   readonly settings: Pick<Settings, 'alerts' | 'environment'>;
-  /** Posts JSON, with retries. */
   readonly post: (url: string, body: object) => Promise<void>;
 }
 
-/** null when the channel is not configured. */
 type OpenChannel = (options: ChannelOptions) => AlertChannel | null;
 
-/** JSON lines (`BILLSYNC_ALERT_FILE`). */
 const file: OpenChannel = ({ settings: { alerts } }) => {
   const { file: path } = alerts;
   if (path === null) return null;
@@ -59,7 +50,7 @@ const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   return { where: postedTo(url), send: (notice) => post(url, { text: messageOf(environment, notice) }) };
 };
 
-/** Microsoft Teams, which accepts only Adaptive Cards (`BILLSYNC_ALERT_WEBHOOK_URL` with one of its hosts). */
+/** Microsoft Teams accepts only Adaptive Cards. */
 const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;
   if (url === null || !isTeams(url)) return null;
@@ -83,7 +74,6 @@ const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
 
 const CHANNELS: readonly OpenChannel[] = [file, chat, teams];
 
-/** The configured channels. */
 export function openChannels(options: ChannelOptions): readonly AlertChannel[] {
   return CHANNELS.flatMap((open) => open(options) ?? []);
 }
@@ -113,8 +103,8 @@ export function messageOf(environment: string, { state, title, detail, repeated,
 const LOOKALIKES: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '＠' };
 
 /**
- * Replaces characters that begin markup, because chats escape differently: `<!channel>` or `[here](https://…)` in an
- * invoice number would notify everybody, or link to another site.
+ * Chats escape differently: `<!channel>` or `[here](https://…)` in an invoice number would notify everybody, or link
+ * to another site.
  */
 function withoutMarkup(text: string): string {
   return text.replace(/[<>@]/g, (character) => LOOKALIKES[character] ?? character).replaceAll('](', '] (');
@@ -123,9 +113,7 @@ function withoutMarkup(text: string): string {
 const SEND_TIMEOUT_MS = 10_000;
 const MAX_ATTEMPTS = 3;
 
-/** @throws the error of the last attempt */
 export async function postMessage(url: string, message: object, retryAfterMs: number): Promise<void> {
-  // Loaded here because most processes never post.
   const { request } = await import('undici');
   for (let attempt = 1; ; attempt += 1) {
     try {

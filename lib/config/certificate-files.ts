@@ -1,24 +1,19 @@
-/** Certificates and keys that settings name: read, and refused in the name of the setting when they are of no use. */
-
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { messageOf, withName } from '../system-errors.ts';
 import { SettingsError } from './settings.ts';
 
 export interface CertificatePair {
-  /** PEM, with whatever intermediate certificates follow the first. */
   readonly cert: string;
   readonly key: string;
   readonly certificate: X509Certificate;
 }
 
-/** A setting and the file that it names. */
 interface NamedFile {
   readonly setting: string;
   readonly path: string;
 }
 
-/** @throws SettingsError a file cannot be read, is not PEM, or the key is of another certificate */
 export function readCertificatePair(cert: NamedFile, key: NamedFile): CertificatePair {
   const [certText, keyText] = [readNamed(cert), readNamed(key)];
   const certificate = parsed(cert, 'a certificate', () => new X509Certificate(certText));
@@ -29,7 +24,6 @@ export function readCertificatePair(cert: NamedFile, key: NamedFile): Certificat
   throw refused(key, `${key.path} is not the key of the certificate in ${cert.setting}`);
 }
 
-/** PEM of one or more certificates. @throws SettingsError the file cannot be read or holds no certificate */
 export function readAuthorities(file: NamedFile): string {
   const text = readNamed(file);
   parsed(file, 'a certificate', () => new X509Certificate(text));

@@ -1,6 +1,3 @@
-/** Finds the nearest known name for a misspelt setting, verb or report. */
-
-/** @returns the nearest candidate by edits (swaps of neighbours count once), or null when none is near. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -14,7 +11,6 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   return best;
 }
 
-/** Number of edits between two texts; a swap of two neighbours counts as one. */
 export function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);

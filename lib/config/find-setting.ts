@@ -1,5 +1,3 @@
-/** Finds the text of each setting: in a flag, else the environment, else the settings file, else its default. */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -10,11 +8,9 @@ import { readBasicAuth, readHeaders, readUrlPath, type WebhookPath } from './set
 import type { SettingsProblem } from './settings.ts';
 
 export interface SettingsSources {
-  /** By variable name; highest precedence. `BILLSYNC_CONFIG` names the file. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Whether stderr is a terminal: decides the default of LOG_FORMAT. */
   readonly terminal?: boolean;
 }
 
@@ -25,13 +21,10 @@ export interface SettingOrigin {
   readonly definition: SettingDefinition;
   readonly text: string | null;
   readonly origin: Origin;
-  /** The variable, flag or path it was read from. */
   readonly from: string;
-  /** Relative paths in the text start here. */
   readonly folder: string;
 }
 
-/** Variables of the environment with our prefix that are no settings. */
 export function unknownVariables(env: SettingsSources['env']): SettingsProblem[] {
   const known = new Set<string>(COMPANION_VARIABLES);
   for (const { variable, secret } of SETTING_DEFINITIONS) {
@@ -56,7 +49,6 @@ export interface Search {
   readonly problems: SettingsProblem[];
 }
 
-/** Adds problems of the sources to `problems`. */
 export function findText(definition: SettingDefinition, { sources, file, problems }: Search): SettingOrigin {
   const { variable } = definition;
   const found = (origin: Origin, text: string | null, from: string, folder = sources.cwd) => ({
@@ -103,9 +95,7 @@ export const DEFAULT_FILE_NAME = 'billsync.yaml';
 
 export interface SettingsFile {
   readonly path: string;
-  /** Relative paths in the file start here. */
   readonly folder: string;
-  /** By variable, or by `VARIABLE_FILE` for a secret that lies in a file of its own. */
   readonly texts: ReadonlyMap<string, string>;
   readonly webhookPaths: readonly WebhookPath[];
 }
@@ -113,7 +103,6 @@ export interface SettingsFile {
 /** Loaded on demand, because a command without a settings file starts a third faster without them. */
 const laterRequire = createRequire(import.meta.url);
 
-/** @returns the file's path: named by a flag, by BILLSYNC_CONFIG, or ./billsync.yaml when it is there. */
 export function findSettingsFile(options: {
   readonly named: string | undefined;
   readonly cwd: string;
@@ -123,7 +112,6 @@ export function findSettingsFile(options: {
   return existsSync(usual) ? usual : null;
 }
 
-/** Reads the file and checks its form; `loadSettings` checks the values. */
 export function readSettingsFile(path: string, problems: SettingsProblem[]): SettingsFile {
   const empty = { path, folder: dirname(path), texts: new Map<string, string>(), webhookPaths: [] };
   let source: string;
@@ -196,7 +184,6 @@ function quotedKey(key: string): string {
   return /^[\w.-]{1,60}$/.test(key) ? key : 'a key that is not a name';
 }
 
-/** Key in the file → variable; secrets have a second key that names a file. */
 function fileKeys(): Map<string, string> {
   const keys = new Map<string, string>();
   for (const { fileKey, variable, secret } of SETTING_DEFINITIONS) {

@@ -1,5 +1,3 @@
-/** Builds the effective settings from flags, environment, file and defaults, or reports every problem at once. */
-
 import { join } from 'node:path';
 import {
   findSettingsFile,
@@ -26,12 +24,10 @@ export interface EffectiveSettings {
   readonly file: string | null;
 }
 
-/** @throws SettingsError with every problem there is */
 export function loadSettings(sources: SettingsSources): Settings {
   return loadEffectiveSettings(sources).settings;
 }
 
-/** The settings and where each came from, for `config show`. @throws SettingsError */
 export function loadEffectiveSettings(sources: SettingsSources): EffectiveSettings {
   const problems: SettingsProblem[] = [];
   const named = sources.flags?.BILLSYNC_CONFIG ?? (sources.env.BILLSYNC_CONFIG || undefined);
@@ -44,7 +40,6 @@ export function loadEffectiveSettings(sources: SettingsSources): EffectiveSettin
   return { settings, origins, file: path };
 }
 
-/** null when anything is wrong; `problems` has what. */
 function buildSettings(
   origins: readonly SettingOrigin[],
   { file, sources, problems }: Search,
@@ -84,7 +79,6 @@ function valuesOf<Table extends SettingTable>(
   return Object.fromEntries(read) as SettingValues<Table>;
 }
 
-/** An invalid text adds a problem. */
 function readValue({ definition, text, origin, from, folder }: SettingOrigin, problems: SettingsProblem[]) {
   if (text === null) return definition.unset;
   try {
@@ -103,7 +97,6 @@ function isTemporalConfigured(env: Search['sources']['env']): boolean {
   );
 }
 
-/** Settings that are each fine and cannot be true together. */
 function contradictions({
   service,
   partnerId,

@@ -1,28 +1,19 @@
-/** Every setting: its variable, its default, how its text is read and its meaning. Names never change. */
-
 import * as values from './setting-values.ts';
 
-/** The folder is where relative paths in the text start. @throws Error with what is allowed */
 type Reader<Value> = (text: string, folder: string) => Value;
 
 export interface SettingDefinition<Value = unknown> {
-  /** Name of the environment variable; the settings file uses `fileKey`. */
   readonly variable: string;
-  /** Lower-case key in the settings file. */
   readonly fileKey: string;
-  /** Printed masked everywhere; may also come as `VARIABLE_FILE`. */
+  /** Printed masked; may also come as `VARIABLE_FILE`. */
   readonly secret: boolean;
-  /** Default text; null when there is none. */
   readonly default: string | null;
-  /** Printed where there is no default text. */
   readonly defaultNote?: string;
   readonly meaning: string;
   readonly read: Reader<Value>;
-  /** The value without a text. */
   readonly unset: Value;
 }
 
-/** Groups of settings within each other, with the names of the effective settings. */
 export interface SettingTable {
   readonly [name: string]: SettingDefinition | SettingTable;
 }
@@ -45,17 +36,14 @@ function define<Value>(
   return { variable, fileKey, secret: false, meaning, read, ...rest };
 }
 
-/** Never unset, because it has a default. */
 function required<Value>(variable: string, text: string, read: Reader<Value>, meaning: string) {
   return define(variable, read, meaning, { default: text, unset: undefined as Value });
 }
 
-/** null when it is unset. */
 function optional<Value>(variable: string, read: Reader<Value>, meaning: string, more: More = {}) {
   return define<Value | null>(variable, read, meaning, { default: null, unset: null, ...more });
 }
 
-/** Empty when it is unset. */
 function list<Item>(variable: string, read: Reader<readonly Item[]>, meaning: string, more: More = {}) {
   return define<readonly Item[]>(variable, read, meaning, { default: null, unset: [], ...more });
 }
@@ -92,7 +80,7 @@ const SERVICE = {
       readPath,
       'further CA to trust when calling the service and its storage',
     ),
-    /** With its key, or neither. Never sent to the storage. */
+    /** Never sent to the storage. */
     clientCert: optional(
       'BILLSYNC_CLIENT_CERT',
       readPath,
@@ -239,7 +227,6 @@ const ADMIN = {
   },
 };
 
-/** Durations are text. */
 const TIME = {
   overdueAfter: required(
     'BILLSYNC_OVERDUE_AFTER',
@@ -364,7 +351,6 @@ export function isDefinition(entry: SettingDefinition | SettingTable): entry is 
   return typeof entry.variable === 'string';
 }
 
-/** The settings by the title of their group. */
 export const SETTING_GROUPS: readonly {
   readonly title: string;
   readonly definitions: readonly SettingDefinition[];
@@ -381,10 +367,8 @@ export const SETTING_GROUPS: readonly {
 
 export const SETTING_DEFINITIONS = SETTING_GROUPS.flatMap(({ definitions }) => definitions);
 
-/** Variables with our prefix that are not settings themselves. */
 export const COMPANION_VARIABLES = ['BILLSYNC_CONFIG'] as const;
 
-/** A settings file with every setting and its meaning; secrets are in files of their own. */
 export function settingsFileTemplate(given: ReadonlyMap<string, string>): string {
   const lines = [
     '# Settings of billsync. Precedence: flags, environment variables, this file, defaults.',

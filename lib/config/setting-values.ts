@@ -1,4 +1,4 @@
-/** Parses the text of a setting. Each reader throws an Error whose message names what is allowed; secrets are not quoted. */
+/** Each reader throws an Error whose message names what is allowed; secrets are not quoted. */
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -7,13 +7,10 @@ import { ENVIRONMENTS, type EnvironmentName } from '../wire/names.ts';
 import { printable } from '../wire/text.ts';
 
 export interface WebhookCredentials {
-  /** `user:password` pairs, any of which is accepted (two during a rotation). */
   readonly basicAuth: readonly { readonly user: string; readonly password: string }[];
-  /** Each is required. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** A further path of the endpoint, with credentials of its own (spec 2.3: an endpoint per event type or tenant). */
 export interface WebhookPath {
   readonly path: string;
   readonly credentials: WebhookCredentials;
@@ -63,7 +60,7 @@ export function readPort(text: string): number {
   return port;
 }
 
-/** @returns the URL without a trailing slash, so that paths can be appended. */
+/** Without a trailing slash, so that paths can be appended. */
 export function readHttpsUrl(text: string): string {
   let url: URL;
   try {
@@ -86,7 +83,6 @@ export function readHttpUrl(text: string): string {
   throw new Error(`must be an http or https URL, not ${withoutUserinfo(text)}`);
 }
 
-/** The text as written, with credentials in front of an @ replaced. */
 function withoutUserinfo(text: string): string {
   return `<${printable(text.replace(/\/\/[^/]*@/, '//***@'), 80)}>`;
 }
@@ -100,7 +96,6 @@ export function readClientId(text: string): string {
 /** Temporal and JavaScript cannot represent longer timers; a workflow would fail at every task. */
 const MAX_DAYS = 3_650;
 
-/** `90s`, `1h`: the text itself, once it is known to be a duration. @throws Error it is none */
 export function readDuration(text: string): string {
   const trimmed = text.trim();
   try {
@@ -124,7 +119,6 @@ export function readDurations(text: string): readonly string[] {
   return durations;
 }
 
-/** `60d` or `60`. */
 export function readDays(text: string): number {
   const found = /^(\d{1,4})\s*(d|days?)?$/i.exec(text.trim());
   if (found === null) throw new Error(`must be a number of days such as 60d, not "${text}"`);
@@ -169,7 +163,6 @@ export function readCount(text: string): number {
   return count;
 }
 
-/** `line-ends,decimals`: each once, in any order. */
 export function readTolerances(text: string): readonly CsvTolerance[] {
   const named = new Set(readList(text));
   for (const name of named) {
@@ -197,7 +190,6 @@ export function readUrlPath(text: string): string {
   return text.length > 1 ? text.replace(/\/+$/, '') : text;
 }
 
-/** A lake's files are in BILLSYNC_LAKE_DATA. */
 export function readWarehouse(text: string, folder: string) {
   if (text.startsWith('duckdb:')) {
     const path = text.slice('duckdb:'.length);
@@ -226,7 +218,6 @@ export function readMemoryLimit(text: string): string {
 type BasicAuth = WebhookCredentials['basicAuth'][number];
 type RequiredHeader = WebhookCredentials['headers'][number];
 
-/** `user:password`, several separated by commas or line ends. */
 export function readBasicAuth(text: string): readonly BasicAuth[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   // With one credential per line, a comma belongs to a password.
@@ -257,7 +248,6 @@ export function readHeaders(text: string): readonly RequiredHeader[] {
     });
 }
 
-/** `id:base64` of 32 bytes each, the first encrypts and all decrypt. */
 export function readEncryptionKeys(
   text: string,
 ): readonly { readonly id: string; readonly key: Uint8Array }[] {
@@ -273,7 +263,6 @@ export function readEncryptionKeys(
   return keys;
 }
 
-/** A URL that is a secret as a whole. */
 export function readSecretUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new Error('must be an http or https URL, such as https://host.example:3128');
@@ -292,7 +281,6 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
   [/^w(?:eeks?)?$/i, 7 * DAY_MS],
 ];
 
-/** @throws RangeError the text is not a number followed by ms, s, m, h, d or w */
 export function durationMs(text: string): number {
   const [, number, suffix = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
   const unit = UNITS.find(([pattern]) => pattern.test(suffix));

@@ -1,5 +1,3 @@
-/** The effective settings of a process. */
-
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import type { SETTINGS, SettingValues } from './setting-definitions.ts';
 import type { WebhookCredentials, WebhookPath } from './setting-values.ts';
@@ -8,10 +6,8 @@ export type { WebhookCredentials } from './setting-values.ts';
 
 type Values = SettingValues<typeof SETTINGS>;
 
-/** The values of the definitions, and those that depend on more than one text. */
 export interface Settings extends Omit<Values, 'webhook' | 'warehouse' | 'lakeData' | 'archive' | 'log'> {
   readonly webhook: Values['webhook'] & {
-    /** Further paths below `path`, from the settings file. */
     readonly paths: readonly WebhookPath[];
   };
   readonly warehouse:
@@ -23,7 +19,6 @@ export interface Settings extends Omit<Values, 'webhook' | 'warehouse' | 'lakeDa
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
 }
 
-/** Checks the settings that calls of the billing service need. @throws SettingsError */
 export function requireService(settings: Settings): void {
   const { baseUrl, authUrl, clientId, clientSecret, apiKey } = settings.service;
   const needed: readonly (readonly [string, unknown])[] = [
@@ -43,13 +38,11 @@ export function requireService(settings: Settings): void {
 }
 
 export interface SettingsProblem {
-  /** The variable, key or flag as the person wrote it. */
   readonly setting: string;
-  /** The problem and what is allowed; never the value of a secret. */
+  /** Never the value of a secret. */
   readonly message: string;
 }
 
-/** The message for a required setting that is missing. */
 export const NOT_SET = 'is not set';
 
 export class SettingsError extends BillsyncError {
@@ -65,11 +58,9 @@ export class SettingsError extends BillsyncError {
 
 export interface SuspiciousSecret {
   readonly setting: string;
-  /** The suspicious characters and their place; never the value. */
   readonly what: string;
 }
 
-/** The secrets of the account and of the endpoint that look damaged; each is named once. */
 export function suspiciousSecrets(
   settings: Pick<Settings, 'service' | 'webhook'>,
 ): readonly SuspiciousSecret[] {
@@ -90,7 +81,6 @@ export function suspiciousSecrets(
   });
 }
 
-/** null: nothing strikes. The first that strikes, since one mistake leaves several. */
 function suspicionOf(text: string): string | null {
   if (/[\0\uFFFD]/.test(text)) return 'contains NUL or characters that are not UTF-8: its file may be UTF-16';
   if (text.startsWith('\uFEFF')) return 'begins with a byte order mark (U+FEFF)';

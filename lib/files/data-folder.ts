@@ -9,18 +9,14 @@ export interface DataFolder {
   readonly inbox: string;
   readonly quarantine: string;
   readonly keys: string;
-  /** The files that people make; over a lake they are in PostgreSQL (lib/user-store.ts). */
+  /** Over a lake they are in PostgreSQL (lib/user-store.ts). */
   readonly user: string;
   readonly run: string;
-  /** Files in progress: downloads, copies, and what DuckDB writes when memory is short. */
   readonly temporary: string;
-  /** The last publications. */
   readonly snapshots: string;
   readonly uploads: string;
   readonly loadAttempts: string;
-  /** Copies of files from S3. */
   readonly archiveCache: string;
-  /** Record of the embedded Temporal server. */
   readonly embeddedTemporal: string;
 }
 
@@ -41,7 +37,7 @@ export function dataFolder(dataDir: string): DataFolder {
   };
 }
 
-/** Warehouses that a rebuild moved away, beside the database, because a rename cannot leave a file system. */
+/** Beside the database, because a rename cannot leave a file system. */
 export function asideFolder(folderOfDatabase: string): string {
   return join(folderOfDatabase, 'run', 'aside');
 }

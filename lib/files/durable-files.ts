@@ -1,12 +1,6 @@
 /**
- * Writes that survive a kill and a power cut. A 2xx answer to the billing service is sent only after `linkDurably` or
- * `appendDurably`.
- *
- * Names and bytes are written by direct calls, which take microseconds; only flushes and removals use Node's four
- * threads, because a dozen waits per delivery made answers slow. Flushes of the same file or folder are shared.
- *
- * A failed fsync has an error of its own, because the kernel forgets the pages that it could not write and a second
- * fsync would succeed. Code that catches an FsyncError ends the process.
+ * A 2xx answer to the billing service is sent only after `linkDurably` or `appendDurably`. Short calls are direct: a
+ * dozen waits for Node's four threads per delivery made answers slow.
  */
 
 import {
@@ -31,7 +25,10 @@ import { systemCode, systemErrorIn } from '../system-errors.ts';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { temporaryName } from './files.ts';
 
-/** A flush to disk failed. Never retried; the process must end and start clean (faults: failed fsync). */
+/**
+ * Never retried: the kernel forgets the pages that it could not write, so a second fsync would succeed. The process
+ * must end.
+ */
 export class FsyncError extends BillsyncError {
   readonly code = 'fsync-failed';
   override readonly exitCode = EXIT.checkFailed;
@@ -51,15 +48,12 @@ const flushes = new Map<string, Flushes>();
 let broken: FsyncError | null = null;
 const fsyncListeners = new Set<(error: FsyncError) => void>();
 
-/**
- * Flushes a folder's names. Calls that meet share flushes: one that runs already may have begun too early for the
- * newcomer, so all newcomers wait for one more. A thousand deliveries at once thus cost a handful of flushes.
- */
+/** A flush that runs already may have begun too early for a new call, so all new calls share the next one. */
 export function syncFolder(path: string): Promise<void> {
   return shareFlush(path, () => flushFolder(path));
 }
 
-/** As `syncFolder`, for any flush that covers all that was written before it begins; `key` names what is flushed. */
+/** For any flush that covers all that was written before it begins. */
 export function shareFlush(key: string, flush: () => Promise<void>): Promise<void> {
   const current = flushes.get(key);
   if (current === undefined) return startFlush(key, flush);
@@ -77,10 +71,6 @@ function startFlush(key: string, flush: () => Promise<void>): Promise<void> {
   return state.running;
 }
 
-/**
- * Called for the first flush that fails, because a part that retries would otherwise fail forever in a process that can
- * make nothing durable any more. @returns unsubscribes
- */
 export function onFsyncFailure(listener: (error: FsyncError) => void): () => void {
   fsyncListeners.add(listener);
   return () => fsyncListeners.delete(listener);
@@ -89,7 +79,6 @@ export function onFsyncFailure(listener: (error: FsyncError) => void): () => voi
 const fdatasyncAsync = promisify(fdatasync);
 const fsyncAsync = promisify(fsync);
 
-/** Flushes the bytes and the size of an open file, by its descriptor. */
 export function flushBytes(file: number, path: string): Promise<void> {
   return confirm(path, () => fdatasyncAsync(file));
 }
@@ -103,7 +92,7 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** After one failure nothing counts as durable any more in this process: a second fsync would lie. */
+/** After one failure nothing in this process counts as durable. */
 async function confirm(path: string, flush: () => Promise<void>): Promise<void> {
   if (broken !== null) throw broken;
   try {
@@ -115,18 +104,12 @@ async function confirm(path: string, flush: () => Promise<void>): Promise<void> 
   }
 }
 
-/** A folder that is needed cannot be made. */
 export class FolderError extends BillsyncError {
   readonly code = 'folder';
   override readonly exitCode = EXIT.usage;
 }
 
-/**
- * Private to the user (0700). What is there already is left as it is.
- *
- * @returns the first folder that was made; undefined when all were there
- * @throws FolderError
- */
+/** Existing folders keep their mode. @returns the first folder that was made; undefined when all were there */
 export async function makeFolders(path: string): Promise<string | undefined> {
   const missing: string[] = [];
   for (let folder = resolve(path); !isFolder(folder); folder = dirname(folder)) missing.unshift(folder);
@@ -134,7 +117,6 @@ export async function makeFolders(path: string): Promise<string | undefined> {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (error) {
-      // Another process made it meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(folder)) continue;
       throw cannotBeMade(folder, error);
     }
@@ -163,7 +145,7 @@ function cannotBeMade(path: string, cause: unknown): FolderError {
   });
 }
 
-/** Makes a folder (0700) with its parents, each entry durable. */
+/** Durable, with its parents. */
 export async function makeFolder(path: string): Promise<void> {
   const whole = resolve(path);
   const first = await makeFolders(whole);
@@ -173,7 +155,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes a new file (0600) and flushes its bytes; the name becomes durable only with its folder's flush. */
+/** The name becomes durable only with its folder's flush. */
 export async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
@@ -184,11 +166,7 @@ export async function writeSynced(path: string, bytes: Uint8Array | string): Pro
   }
 }
 
-/**
- * Publishes a finished file under a second, exclusive name.
- *
- * @returns false when the name is taken; the taken name is durable in either case
- */
+/** @returns false when the name is taken; the taken name is durable in either case */
 export async function linkDurably(from: string, to: string): Promise<boolean> {
   let isNew = true;
   try {
@@ -201,11 +179,7 @@ export async function linkDurably(from: string, to: string): Promise<boolean> {
   return isNew;
 }
 
-/**
- * Makes a file (0600) with all of its bytes unless there is one: of those who start at once one wins, none reads a half.
- *
- * @returns false when there was one
- */
+/** @returns false when there was one; never leaves a partial file */
 export async function createDurably(path: string, bytes: Uint8Array | string): Promise<boolean> {
   const part = temporaryName(dirname(path));
   try {
@@ -216,7 +190,7 @@ export async function createDurably(path: string, bytes: Uint8Array | string): P
   }
 }
 
-/** Replaces a file as a whole: readers see the old or the new bytes, never a mixture. */
+/** Readers see the old or the new bytes, never a mixture. */
 export async function replaceDurably(path: string, bytes: Uint8Array | string): Promise<void> {
   const part = temporaryName(dirname(path));
   try {
@@ -230,10 +204,8 @@ export async function replaceDurably(path: string, bytes: Uint8Array | string): 
 }
 
 /**
- * Appends text in one write, so that the lines of processes side by side do not mix, and flushes it; calls that meet
- * share flushes. The file (0600) is made when it is missing.
- *
- * @throws FsyncError, or the system's error; then part of the text may be there, so begin with a line end
+ * One write, so that lines of several processes do not mix. After an error part of the text may be there, so begin
+ * with a line end.
  */
 export async function appendDurably(path: string, text: string): Promise<void> {
   const bytes = Buffer.from(text);
@@ -248,19 +220,17 @@ export async function appendDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Writes once to a file that is open for appending. @throws Error `ENOSPC`; some of the bytes may be written then */
+/** @throws Error `ENOSPC`; some of the bytes may be written then */
 export function appendWhole(file: number, bytes: Uint8Array, path: string): void {
   const written = writeSync(file, bytes);
   if (written === bytes.length) return;
   throw Object.assign(new Error(`${path} took ${written} of ${bytes.length} bytes.`), { code: 'ENOSPC' });
 }
 
-/** @throws Error without permission to look */
 export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** @returns whether there was something to remove */
 export async function removeIfThere(path: string): Promise<boolean> {
   try {
     await unlink(path);
@@ -271,7 +241,7 @@ export async function removeIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** As `removeIfThere`, directly, for a name whose file is small or has another name: 10 µs instead of 60 by a thread. */
+/** Direct: 10 µs instead of 60 by a thread, for a name whose file is small or has another name. */
 export function removeSmall(path: string): void {
   try {
     unlinkSync(path);

@@ -1,5 +1,3 @@
-/** Files and folders: names of temporary files, whole replacements, parts of a file. */
-
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -17,7 +15,6 @@ import { dirname, join } from 'node:path';
 import { isAlive } from '../processes.ts';
 import { naming, systemCode, withName } from '../system-errors.ts';
 
-/** Empty when the folder does not exist. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
@@ -27,25 +24,21 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Identifies this machine or container: on a shared folder, a pid is of no use to others. */
+/** A pid on a shared folder means nothing to another machine or container. */
 const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Identifies this run: a new container often has the pid of a former one. */
+/** A new container often has the pid of a former one. */
 const RUN = randomBytes(4).toString('hex');
 let namesGiven = 0;
 
 /**
- * A unique name that contains the process, so that a later process can remove files of a dead one. Only for the main
- * thread: files of other threads would be removed.
+ * A later process removes the files of a dead one. Only for the main thread: files of other threads would be removed.
  */
 export function temporaryName(folder: string): string {
   namesGiven += 1;
   return join(folder, `.${HOST}-${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
 }
 
-/**
- * Removes files and folders with a `temporaryName` of a dead process. Those of another machine are removed when they are a
- * day old, since nothing takes so long to write.
- */
+/** Those of another machine are removed when they are a day old. */
 export async function sweepLeftBehind(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     if (isLeftBehind(folder, name)) await rm(join(folder, name), { recursive: true, force: true });
@@ -64,7 +57,7 @@ function isLeftBehind(folder: string, name: string): boolean {
   return Number(pid) === process.pid ? run !== RUN : !isAlive(Number(pid));
 }
 
-/** Private to the user (0600), as are the folders it has to make (0700). @throws the system's error */
+/** Not flushed. The file is 0600, new folders are 0700. */
 export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -72,7 +65,6 @@ export function replaceFile(path: string, text: Uint8Array | string): void {
   renameSync(temporary, path);
 }
 
-/** null when there is none. @throws the system's error for what is there and cannot be read */
 export function readIfThere(path: string): Promise<Buffer | null> {
   return readFile(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null;
@@ -80,7 +72,7 @@ export function readIfThere(path: string): Promise<Buffer | null> {
   });
 }
 
-/** A device or a pipe is written to as it is. @throws the system's error, which names the file */
+/** A device or a pipe is written to as it is. */
 export async function writeWhole(
   path: string,
   body: string | Uint8Array | AsyncIterable<string | Uint8Array>,
@@ -97,10 +89,7 @@ export async function writeWhole(
   }
 }
 
-/**
- * @param range offsets in bytes; `end` is not part of it
- * @returns fewer bytes when the file ends before. @throws the system's error
- */
+/** `end` is exclusive; fewer bytes when the file ends before. */
 export function readRange(
   path: string,
   { from, end }: { readonly from: number; readonly end: number },

@@ -1,9 +1,6 @@
 /**
- * A lock between processes: a file that names its owner.
- *
- * The lock of a dead process is taken over, so that a kill does not block the next start. Whether a process of another
- * container or machine lives cannot be seen, so owners touch their lock every few seconds, and a lock that is not
- * touched for long is free.
+ * The lock of a dead process is taken over. A process of another container or machine cannot be seen, so owners touch
+ * their lock, and one that is not touched for long is free.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -15,14 +12,12 @@ import { sweepLeftBehind, temporaryName } from './files.ts';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;
-  /** ISO 8601 UTC. */
   readonly since: string;
-  /** Where its pid is valid; null or missing: unknown, treated as this machine. */
+  /** Where its pid is valid; null or missing: treated as this machine. */
   readonly namespace?: string | null;
 }
 
 export interface LockFile {
-  /** true when the previous owner ended without releasing the lock. */
   readonly takenOver: boolean;
   release(): Promise<void>;
 }
@@ -30,18 +25,15 @@ export interface LockFile {
 export interface LockRequest {
   readonly role: string;
   readonly now: Date;
-  /** How long to wait for a living owner: a killed process that was writing to disk takes a moment to end. */
+  /** A killed process that was writing to disk takes a moment to end. */
   readonly patienceMs?: number;
   readonly touchEveryMs?: number;
-  /** Makes the error when a living process holds the lock; null: the owner is unknown. */
   readonly refusal: (path: string, owner: LockOwner | null) => Error;
 }
 
 const TOUCH_EVERY_MS = 5_000;
-/** A lock of another container that is not touched for this long belongs to a dead process. */
 const DEAD_AFTER_MS = 30_000;
 
-/** @throws what `refusal` makes: a living process has it */
 export async function takeLock(path: string, request: LockRequest): Promise<LockFile> {
   const mine: LockOwner = {
     ...ownIdentity(),
@@ -70,7 +62,6 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
   }
 }
 
-/** The living owner; null: none. */
 export async function lockOwner(path: string): Promise<LockOwner | null> {
   const { owner } = await readOwner(path);
   return owner !== null && (await lives(path, owner)) ? owner : null;
@@ -82,7 +73,7 @@ function held(
 ): LockFile {
   const touching = setInterval(() => {
     const now = new Date();
-    // Fails when it was removed or the disk is away; other processes then see an old lock.
+    // Fails when it was removed or the disk is away; others then see an old lock.
     utimes(path, now, now).catch(() => undefined);
   }, request.touchEveryMs ?? TOUCH_EVERY_MS).unref();
   return {
@@ -126,10 +117,7 @@ async function readOwner(path: string): Promise<{ text: string | null; owner: Lo
   }
 }
 
-/**
- * Moves the lock of a dead owner away. Two processes may do this at once: one that moved a new lock puts it back, so that
- * its owner keeps it.
- */
+/** Two processes may do this at once: one that moved a new lock puts it back. */
 async function putAside(path: string, deadText: string | null): Promise<boolean> {
   if (deadText === null) return false;
   const aside = temporaryName(dirname(path));

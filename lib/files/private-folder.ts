@@ -1,7 +1,4 @@
-/**
- * Keeps the data folder private to its user: another user who can write there could plant a key, and read or forge all that
- * the key protects. Modes that are too wide are corrected; files that may be planted are refused.
- */
+/** Another user who can write to the data folder could plant a key, and read or forge all that the key protects. */
 
 import type { Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
@@ -13,10 +10,8 @@ const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_ALL = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 const SET_GROUP_ID = 0o2000;
-/** Folders whose contents are trusted or secret. */
 const WITH_SECRETS = ['keys', 'inbox', 'inbox/quarantine', 'run', 'user', 'user/audit'] as const;
 
-/** Creates the folder if it is missing. @throws FolderError it cannot be created, or another user may have written to it */
 export async function keepPrivate(dataDir: string): Promise<void> {
   await makeFolders(dataDir);
   const isOpen = await isOpenToAll(dataDir);
@@ -51,16 +46,11 @@ export async function keepPrivate(dataDir: string): Promise<void> {
   }
 }
 
-/**
- * A volume that root prepared for a group of this process, as Kubernetes does for `fsGroup`. A folder of this user that is
- * writable by its group is no such volume.
- */
 export function isGroupVolume({ uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>): boolean {
   const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
   return uid === 0 && process.getuid?.() !== 0 && (mode & SET_GROUP_ID) !== 0 && groups.includes(gid);
 }
 
-/** @throws FolderError every user may have written to it */
 export async function refuseOpenToAll(dataDir: string): Promise<void> {
   if (await isOpenToAll(dataDir)) throw suspicious(dataDir, OPEN_TO_ALL, dataDir);
 }

@@ -1,5 +1,3 @@
-/** Errors of the files that readers open: damaged, unreachable, or with a write-ahead log beside them. */
-
 import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,11 +5,9 @@ import { EXIT, errorClass } from '../wire/errors.ts';
 import { dataFolder } from './data-folder.ts';
 import { namesIn } from './files.ts';
 
-/** The contents of a file that readers open cannot be read. */
 export class UnreadableFileError extends errorClass({
-  /** The hint names how to make it again. */
   'file-damaged': { message: '%s', exitCode: EXIT.nothingMatched },
-  /** The file may well be whole: its storage does not answer, or refuses our credentials. */
+  /** The file may be whole: its storage does not answer, or refuses our credentials. */
   'file-out-of-reach': { message: '%s', exitCode: EXIT.unreachable },
   'wal-beside-published-file': {
     message: '%s.wal lies beside the published file; billsync writes none there and reads neither.',
@@ -25,8 +21,7 @@ export function isDamagedFile(error: unknown): error is UnreadableFileError {
 }
 
 /**
- * @param publishedPath what was read; without it only the files of a lake are looked for
- * @returns an UnreadableFileError, the system's own error (`EACCES`), or the error as it came when it means something else
+ * Without `publishedPath` only files of a lake are recognized. Returns the error itself when it means something else.
  */
 export function asDamage(error: unknown, publishedPath?: string): unknown {
   if (!(error instanceof Error) || error instanceof UnreadableFileError) return error;
@@ -61,7 +56,6 @@ function ofLake(
   return new UnreadableFileError('file-damaged', [`The lake's file ${path} ${problem}.`], { hint, cause });
 }
 
-/** As DuckLake names them. */
 const LAKE_FILE = /['"]([^'"]*\/ducklake-[0-9a-f-]+\.parquet)\b/;
 const GONE = /no such file|HTTP 404|404 \(?Not Found/i;
 /** 404: the file is gone; 416: it is shorter than the lake remembers. All else is no answer about the file. */
@@ -69,12 +63,10 @@ const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unab
 const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;
 
-/** @throws UnreadableFileError `wal-beside-published-file` */
 export async function refuseLeftWal(path: string): Promise<void> {
   if (await hasLeftWal(path)) throw new UnreadableFileError('wal-beside-published-file', [path]);
 }
 
-/** Whether a write-ahead log exists beside the published file. */
 async function hasLeftWal(path: string): Promise<boolean> {
   try {
     await lstat(`${path}.wal`);
@@ -85,7 +77,6 @@ async function hasLeftWal(path: string): Promise<boolean> {
   }
 }
 
-/** Beside the published file and the copies that are kept in `snapshots/`. */
 export async function leftWals(publishedPath: string): Promise<readonly string[]> {
   const folder = dataFolder(dirname(publishedPath)).snapshots;
   const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
@@ -100,9 +91,8 @@ const MEMORY_LIMIT_MB = 1_500;
 let spillFolders = 0;
 
 /**
- * Options of a DuckDB instance over a file that is only read. What needs more memory is spilled to a folder beside the file, made
- * when it is needed, of this reader alone: two that spill to one folder would read each other's. Less memory where there is
- * less: DuckDB's own share of what this process may have.
+ * Readers that spill to one folder would read each other's data, so each has its own. DuckDB's own share of memory is
+ * 80 %.
  */
 export function readingLimits(path: string): {
   readonly memory_limit: string;

@@ -1,5 +1,3 @@
-/** Compares this machine's clock with those of the servers that it calls, by the `Date` header of their answers. */
-
 import { setTimeout } from 'node:timers/promises';
 import { BillsyncError, EXIT } from '../wire/errors.ts';
 import type { StateCheck } from './health.ts';
@@ -10,20 +8,15 @@ export const MAX_STARTED_MS = 5 * 60_000;
 export interface ServerClock {
   /** @param sentAt `performance.now()` when the request was sent */
   answered(dateHeader: string | undefined, sentAt: number): void;
-  /** Milliseconds since 1970 by the server's clock, counted from the newest answer; null before the first. */
+  /** Milliseconds since 1970 by the server's clock; null before the first answer. */
   now(): number | null;
-  /**
-   * How far this machine's clock is ahead of the server's; negative: behind; null before the first answer. The smallest
-   * difference that the answer's duration and the header's whole seconds allow.
-   */
+  /** Negative: this machine is behind; null before the first answer. The smallest difference that the answer allows. */
   aheadMs(): number | null;
 }
 
 export interface ComparedClock {
-  /** In messages: `the billing service`. */
   readonly name: string;
   aheadMs: ServerClock['aheadMs'];
-  /** Sends a request whose answer has a `Date`. */
   request(): Promise<unknown>;
 }
 
@@ -32,7 +25,6 @@ interface Difference {
   readonly aheadMs: number;
 }
 
-/** The header has no milliseconds. */
 const HEADER_MS = 999;
 /** The `Date` of a slower answer is too inexact. */
 const MAX_DURATION_MS = 10_000;
@@ -76,8 +68,7 @@ export function createServerClock(): ServerClock {
 }
 
 /**
- * Sends a request to servers whose clock differs, because the monotonic clock, by which an older answer is extrapolated, stops while
- * a machine is suspended; with `includesUnknown` also to servers that have not answered yet. A server without an answer is left out.
+ * The monotonic clock stops while a machine is suspended, so a server whose clock seems to differ gets a new request.
  */
 export async function compareClocks(
   clocks: readonly ComparedClock[],
@@ -95,7 +86,6 @@ export async function compareClocks(
   return (await Promise.all(compared)).flat();
 }
 
-/** @throws WrongClockError (exit 1) a server's clock differs by more than five minutes */
 export async function refuseWrongClock(clocks: readonly ComparedClock[]): Promise<void> {
   const wrong = differing(await compareClocks(clocks, { includesUnknown: true }), MAX_STARTED_MS);
   if (wrong.length > 0) throw new WrongClockError(wrong);

@@ -1,25 +1,16 @@
-/** Checks of certificates and tokens: reports one that expires within two weeks or cannot be used. */
-
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { CheckedState, StateCheck } from './health.ts';
 
 const DAY_MS = 86_400_000;
-/** Two weeks are enough to get a new one. */
 export const SOON_MS = 14 * DAY_MS;
 const EVERY_MS = 60_000;
 
-/** A file, and the setting that names it. */
 interface NamedFile {
   readonly setting: string;
   readonly path: string;
 }
 
-/**
- * The files are read each time: they may be renewed without a restart.
- *
- * @param key missing: the certificate is not compared with a key
- */
 export function certificateCheck(
   component: string,
   { setting, path }: NamedFile,
@@ -36,7 +27,7 @@ export function certificateCheck(
   });
 }
 
-/** @returns null for a credential without an expiry: only a JSON Web Token has one (RFC 7519) */
+/** null: only a JSON Web Token has an expiry (RFC 7519). */
 export function tokenExpiryCheck(
   component: string,
   setting: string,
@@ -51,7 +42,6 @@ function checkOf(
   component: string,
   setting: string,
   now: () => number,
-  /** The expiry, or why it cannot be used now. */
   endOf: () => Promise<Date | string>,
 ): StateCheck {
   const readState = async (): Promise<CheckedState> => {
@@ -82,7 +72,6 @@ function endOfToken(token: string): Date | null {
     const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly exp?: unknown };
     return typeof exp === 'number' ? new Date(exp * 1_000) : null;
   } catch {
-    // Not a token, although it has two dots.
     return null;
   }
 }

@@ -1,5 +1,3 @@
-/** The state of a role: components report it, periodic checks update it, `/readyz` and `doctor` show it. */
-
 import type { Alerts } from '../alerts/alerts.ts';
 import type { AlertKey } from '../alerts/runbook/runbook.ts';
 import type { Logger } from '../log/log.ts';
@@ -7,24 +5,21 @@ import { firstLine } from '../system-errors.ts';
 
 export interface ComponentHealth {
   readonly isHealthy: boolean;
-  /** For people, without secrets: the problem; empty when healthy. */
+  /** Without secrets; empty when healthy. */
   readonly detail: string;
   /** ISO 8601 UTC of the last change between healthy and not. */
   readonly since: string;
-  /** true: another party runs it. It is reported, and does not make this process unready. */
+  /** true: another party runs it, so it does not make this process unready. */
   readonly isOutside?: boolean;
 }
 
 export interface HealthReport {
-  /** Everything of our own is well: probes answer 200. */
   readonly isReady: boolean;
-  /** The parts that others run are healthy too. */
   readonly isWell: boolean;
   readonly components: Readonly<Record<string, ComponentHealth>>;
 }
 
 export interface Health {
-  /** @param component stable name, e.g. `temporal`, `inbox`, `warehouse` */
   set(
     component: string,
     state: { readonly isHealthy: boolean; readonly detail?: string; readonly isOutside?: boolean },
@@ -32,7 +27,6 @@ export interface Health {
   report(): HealthReport;
 }
 
-/** Healthy until a component is unhealthy. */
 export function createHealth(now: () => Date = () => new Date()): Health {
   const components = new Map<string, ComponentHealth>();
   return {
@@ -57,11 +51,10 @@ export interface Sinks {
   readonly alerts: Alerts;
 }
 
-/** A check that reports by itself. */
 export interface Check {
   readonly component: string;
   readonly everyMs: number;
-  /** Runs when it is added, then at each interval unless the previous run is still in progress. `signal` aborts at the end. */
+  /** Not started while the previous run is in progress. `signal` aborts at the end. */
   run(signal: AbortSignal): unknown;
 }
 
@@ -73,7 +66,6 @@ export interface Checks {
 
 const ENDS_WITHIN_MS = 2_000;
 
-/** Runs all periodic checks with one timer; a failed one is logged. */
 export function startChecks(sinks: Sinks & { readonly log: Logger }): Checks {
   const { log } = sinks;
   const dueMs = new Map<Check, number>();
@@ -123,29 +115,23 @@ export function startChecks(sinks: Sinks & { readonly log: Logger }): Checks {
 
 export interface CheckedState {
   readonly isHealthy: boolean;
-  /** For people; also when healthy, where there is information. */
   readonly detail: string;
 }
 
-/** A check whose state is reported in health and by an alert. */
 export interface StateCheck {
   readonly component: string;
   readonly readState: () => Promise<CheckedState>;
-  /** Missing: another part raises the alert, or there is none. */
   readonly alert?: { readonly key: AlertKey; readonly title: string };
-  /** true: it does not make this process unready to do its part. */
   readonly isOutside?: boolean;
   readonly everyMs: number;
 }
 
-/** A hung disk or network never answers. */
 const ANSWERS_WITHIN_MS = 20_000;
 const UNANSWERED: CheckedState = {
   isHealthy: false,
   detail: `It cannot be checked: no answer within ${ANSWERS_WITHIN_MS / 1_000} s`,
 };
 
-/** Reports the state; one that cannot be read counts as unhealthy. */
 export function reportedCheck(
   { component, readState, alert, isOutside = false, everyMs }: StateCheck,
   { health, alerts }: Sinks,
@@ -173,13 +159,10 @@ function unknown(error: unknown): CheckedState {
 }
 
 export interface TaskWatchOptions extends Sinks {
-  /** Its name in `/readyz` and of its alert. */
   readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
-  /** The alert's sentence, e.g. `Nothing new is published`. */
   readonly title: string;
-  /** How to fix it. */
   readonly advice: string;
-  /** Work that has not ended by then is reported; work that once took longer is given ten times that. */
+  /** Work that once took longer is given ten times that. */
   readonly stalledAfterMs?: number;
 }
 
@@ -188,11 +171,6 @@ const UNHEALTHY_AFTER = 2;
 const STALLED_AFTER_MS = 20_000;
 const PATIENCE_FACTOR = 10;
 
-/**
- * Two failures in a row, or work that does not end, make the component unhealthy and raise its alert; a success resolves both.
- *
- * @returns runs the work and records its result; returns and throws as the work does
- */
 export function watchTask(options: TaskWatchOptions): <T>(work: () => Promise<T>) => Promise<T> {
   const { component, health, alerts, stalledAfterMs = STALLED_AFTER_MS } = options;
   let failures = 0;

@@ -1,7 +1,4 @@
-/**
- * Calls of DuckDB in progress. A call that never returns cannot be interrupted, and the process looks healthy around it, so
- * heartbeats, readiness and the end of the process depend on this list.
- */
+/** A call of DuckDB that never returns cannot be interrupted, and the process looks healthy around it. */
 
 /** Far longer than any statement takes; a longer one is given its own limit. */
 const LIMIT_MS = 10 * 60_000;
@@ -14,7 +11,6 @@ interface NativeCall {
 
 const running = new Set<NativeCall>();
 
-/** @param limitMs after which the call counts as hung */
 export async function countedCall<T>(text: string, call: () => Promise<T>, limitMs = LIMIT_MS): Promise<T> {
   const counted: NativeCall = { text, limitMs, ranMs: 0 };
   running.add(counted);
@@ -25,7 +21,7 @@ export async function countedCall<T>(text: string, call: () => Promise<T>, limit
   }
 }
 
-/** Adds time in which this process ran: time in which it was frozen (SIGSTOP, a suspended machine) does not count. */
+/** Time in which this process was frozen (SIGSTOP, a suspended machine) must not count. */
 export function passTime(ms: number): void {
   for (const call of running) call.ranMs += ms;
 }
@@ -34,7 +30,6 @@ export function isCallRunning(): boolean {
   return running.size > 0;
 }
 
-/** The beginning of a statement that exceeds its limit; null: none does. */
 export function overdueCall(): string | null {
   for (const { text, limitMs, ranMs } of running)
     if (ranMs > limitMs) return text.trimStart().slice(0, 80).replaceAll(/\s+/g, ' ');

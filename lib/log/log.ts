@@ -1,5 +1,3 @@
-/** The logger of a role: structured lines on stderr, without secrets. */
-
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
@@ -13,10 +11,6 @@ export type { Logger } from 'pino';
 
 type LogSettings = Pick<Settings, 'service' | 'webhook' | 'admin' | 'encryptionKeys' | 'log' | 'environment'>;
 
-/**
- * @param role is in every line
- * @param destination stderr by default
- */
 export function createLogger(
   settings: LogSettings,
   role: string,
@@ -41,7 +35,6 @@ export function createLogger(
   });
 }
 
-/** Loaded with the first line, because most commands log none. */
 function prettyStream(destination: Writable): Writable {
   const create = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   return create({ ...PRETTY, destination });
@@ -50,7 +43,6 @@ function prettyStream(destination: Writable): Writable {
 /** Characters that JSON may contain but a terminal acts on or that reorder a line. */
 const UNSEEN_IN_JSON = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
-/** The same JSON with invisible characters escaped. */
 function inAscii(line: string): string {
   return line.replace(
     UNSEEN_IN_JSON,
@@ -88,7 +80,6 @@ function asWritable(stream: DestinationStream): Writable {
   });
 }
 
-/** In every line. */
 export const COMMON_LOG_FIELDS = {
   level: '`debug`, `info`, `warn`, `error` or `fatal`.',
   at: 'When, ISO 8601 UTC.',
@@ -97,7 +88,7 @@ export const COMMON_LOG_FIELDS = {
   msg: 'What happened; the text may change.',
 } as const;
 
-/** In some lines. docs/reference/logs.md is generated from this table; a test checks that it is complete. */
+/** docs/reference/logs.md is generated from this table; a test checks that it is complete. */
 export const LOG_FIELDS = {
   address: 'Host and port: of Temporal, or of a sender that was refused.',
   aheadSeconds: 'How far the clock of an event is ahead of ours.',

@@ -1,5 +1,3 @@
-/** Removes secrets from text that leaves the process: output of commands, log lines, reasons, alerts, pages. */
-
 import type { Settings } from '../config/settings.ts';
 import { withoutUrlQueries } from '../wire/text.ts';
 
@@ -8,19 +6,11 @@ export type Scrub = (text: string) => string;
 export type ScrubSettings = Pick<Settings, 'service'> &
   Partial<Pick<Settings, 'webhook' | 'admin' | 'encryptionKeys' | 'warehouse' | 'alerts' | 'otlpEndpoint'>>;
 
-/** Shorter values would mask ordinary text. */
 const MIN_SECRET_LENGTH = 4;
 const MASK = '***';
-/** May be an amount, a date or a tracking number. */
 const NUMERIC = /^[\d.,:+-]*$/;
 
-/**
- * Returns a function that removes the secrets of the settings and of the environment in all their encodings (plain, JSON,
- * URL, form body, HTML, base64, Basic credentials), any bearer or Basic credentials, and the query of every URL.
- *
- * @param options.keepNumbers for data on stdout: does not mask a password of digits, which could be an amount
- * @param options.env has secrets of libraries (Temporal, S3, PostgreSQL, tracing, proxies)
- */
+/** @param options.keepNumbers for data on stdout: a password of digits could be an amount */
 export function createScrub(
   settings: ScrubSettings,
   options: { readonly keepNumbers?: boolean; readonly env?: NodeJS.ProcessEnv } = {},
@@ -28,10 +18,8 @@ export function createScrub(
   const { keepNumbers = false, env = process.env } = options;
   const spellings = [...new Set(secretsOf(settings, env).flatMap(spellingsOf))]
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH && !(keepNumbers && NUMERIC.test(secret)))
-    // Longer secrets first, since one may begin with another.
     .sort((a, b) => b.length - a.length)
     .map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
-  // Matches nothing where there is no secret.
   const secrets = new RegExp(spellings.length === 0 ? '(?!)' : spellings.join('|'), 'g');
   return (text) => {
     // Before URLs are cut, since a secret without its tail would not be recognized.
@@ -63,10 +51,7 @@ function spellingsOf(secret: string): string[] {
   ];
 }
 
-/**
- * The base64 of the bytes after `shift` other bytes, in both alphabets, without the first and last characters, which depend
- * on the neighbours. Short texts are left out, because they would match anywhere.
- */
+/** The first and last characters depend on the neighbours. Short texts would match anywhere. */
 function base64Inside(bytes: Buffer, shift: number): string[] {
   const shifted = Buffer.concat([Buffer.alloc(shift), bytes]);
   const whole = shifted.toString('base64').replace(/=+$/, '');
@@ -77,7 +62,6 @@ function base64Inside(bytes: Buffer, shift: number): string[] {
     .flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
 }
 
-/** Variables that libraries read. */
 const SECRET_VARIABLES = [
   'TEMPORAL_API_KEY',
   'TEMPORAL_TLS_CLIENT_KEY_DATA',
@@ -89,7 +73,6 @@ const SECRET_VARIABLES = [
 const CATALOG_PASSWORD = process.env.PGPASSWORD;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'];
 
-/** @returns each secret once or more often, never an empty one */
 export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): readonly string[] {
   const { service, webhook, admin, encryptionKeys, warehouse, alerts, otlpEndpoint } = settings;
   const secrets: (string | null | undefined)[] = [service.clientSecret, service.apiKey];
@@ -104,7 +87,6 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   }
   for (const { key } of encryptionKeys ?? []) secrets.push(Buffer.from(key).toString('base64'));
   if (warehouse?.kind === 'ducklake') secrets.push(...catalogPasswords(warehouse.catalog));
-  // The path of a chat's webhook is its key.
   if (alerts?.webhookUrl) secrets.push(alerts.webhookUrl, pathOf(alerts.webhookUrl));
   const proxies = [service.httpsProxy, service.httpProxy];
   const urls = [
@@ -125,12 +107,11 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   return secrets.filter((secret): secret is string => typeof secret === 'string' && secret !== '');
 }
 
-/** The base64 of a pair does not contain the base64 of the password. */
 function pairOf(user: string, password: string): readonly string[] {
   return [password, Buffer.from(`${user}:${password}`, 'utf8').toString('base64')];
 }
 
-/** The password in keywords or in a URL behind `postgres:`; libpq accepts it behind `?` too. */
+/** libpq accepts it behind `?` too. */
 function catalogPasswords(catalog: string): readonly string[] {
   const found = catalog.matchAll(/\bpassword\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s'&]+))/gi);
   const spelled = [...found].map(([, quoted, plain]) => (quoted ?? plain ?? '').replaceAll(/\\(.)/g, '$1'));
@@ -139,7 +120,7 @@ function catalogPasswords(catalog: string): readonly string[] {
   return [...spelled, password].flatMap(decoded);
 }
 
-/** The password of a URL's `user:password@`, as written and decoded; a user alone may be a token. */
+/** A user alone may be a token. */
 function userinfoOf(url: string | null | undefined): readonly string[] {
   if (!url || !URL.canParse(url)) return [];
   const { username, password } = new URL(url);

@@ -1,9 +1,6 @@
 /**
- * Encrypts every payload in Temporal's history: presigned URLs are credentials for a day, and error messages may
- * contain them.
- *
- * AES-256-GCM, a fresh nonce per payload, the key id beside it. The first key encrypts, every key decrypts. To rotate,
- * put the new key first and remove the old one once the retention period of the runs that used it is over.
+ * Every payload in Temporal's history is encrypted: presigned URLs are credentials for a day. The first key encrypts,
+ * every key decrypts.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
@@ -26,9 +23,7 @@ import { UNENCRYPTED } from '../wire/names.ts';
 import { TemporalError } from './errors.ts';
 
 export interface EncryptionKey {
-  /** Readable in history; selects the key for decryption. */
   readonly id: string;
-  /** 32 bytes. */
   readonly key: Uint8Array;
 }
 
@@ -41,22 +36,20 @@ const TAG_BYTES = 16;
 
 export interface CodecOptions {
   /**
-   * How an unencrypted payload is handled (ADR 3). `throw`, for clients. `replace`, for workers: `UNENCRYPTED` takes its
-   * place, because a workflow task that throws on a payload in history would fail forever.
+   * How an unencrypted payload is handled (ADR 3). `replace` is for workers: a workflow task that throws on a payload
+   * in history would fail forever.
    */
   readonly unencrypted?: 'throw' | 'replace';
-  /** Called each time a payload is refused or cannot be decrypted; must not throw. */
+  /** Must not throw. */
   readonly onProblem?: (problem: PayloadProblem) => void;
 }
 
 export interface PayloadProblem {
   readonly kind: 'unencrypted' | 'undecryptable';
-  /** For messages: the workflow, as far as it is known. */
   readonly target: string;
   readonly message: string;
 }
 
-/** The data converter of every client, worker and command. */
 export function createDataConverter(
   keys: readonly EncryptionKey[],
   options: CodecOptions = {},
@@ -138,10 +131,8 @@ function text(bytes: Uint8Array | null | undefined): string {
 }
 
 /**
- * The configured keys; without any, the data folder's own key, which is created while Temporal is on this machine
- * (embedded, or a loopback address).
- *
- * @throws encryption-key-missing
+ * Without configured keys, the data folder's own key, which is created while Temporal is on this machine. @throws
+ * encryption-key-missing
  */
 export async function encryptionKeys(
   settings: Pick<Settings, 'dataDir' | 'encryptionKeys'>,
@@ -176,7 +167,6 @@ async function readKeys(path: string): Promise<readonly EncryptionKey[] | null> 
   });
 }
 
-/** Body of Temporal's remote codec protocol: bytes are base64 in JSON. */
 const RemoteMessage = z.object({
   payloads: z.array(
     z.object({
@@ -190,10 +180,8 @@ export type RemotePayloads = z.infer<typeof RemoteMessage>;
 type RemotePayload = RemotePayloads['payloads'][number];
 
 /**
- * Decrypts payloads for Temporal's web UI and CLI, which send them over HTTP ("remote codec"). A payload that is not
- * encrypted or has an unknown key is returned unchanged: one page shows payloads of several ages and authors.
- *
- * @returns null when `message` is not a remote codec message
+ * A payload that cannot be decrypted is returned unchanged: one page shows payloads of several ages and authors.
+ * null: `message` is not a remote codec message.
  */
 export async function decodeRemotePayloads(
   keys: readonly EncryptionKey[],

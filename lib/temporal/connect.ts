@@ -1,9 +1,4 @@
-/**
- * Connects to Temporal: configured by Temporal's own variables, or embedded beside the data folder.
- *
- * Every call has a deadline. Without one a call hangs for 45 s or more when the server is suspended, and fails only
- * after 19 s when it is gone.
- */
+/** Every call has a deadline: without one a call hangs for 45 s or more when the server is suspended. */
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,9 +24,7 @@ import { activeTracing } from './tracing.ts';
 export interface TemporalTarget {
   readonly address: string;
   readonly namespace: string;
-  /** On this machine: embedded, or a loopback address. */
   readonly isLocal: boolean;
-  /** TLS, API key and headers, for clients and workers alike. */
   readonly connection: NativeConnectionOptions;
 }
 
@@ -52,14 +45,12 @@ export interface ConnectOptions {
 type ClientSettings = Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encryptionKeys'>;
 
 const CALL_DEADLINE_MS = 10_000;
-/** For signals of the endpoint and its forwarder, which retries indefinitely. */
 const SIGNAL_DEADLINE_MS = 5_000;
 /** Long polls: the server returns an empty response after at most 20 s. */
 const POLL_DEADLINE_MS = 70_000;
 const SIGNAL = /SignalWithStartWorkflowExecution$/;
 const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
 
-/** @throws temporal-not-started */
 export async function temporalTarget(
   settings: Pick<Settings, 'dataDir' | 'temporalConfigured'>,
 ): Promise<TemporalTarget> {
@@ -79,7 +70,6 @@ export async function temporalTarget(
   return { address, namespace, isLocal: true, connection: { address } };
 }
 
-/** Temporal's own variables. @throws SettingsError when a file that one of them names cannot be read */
 function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
   const files = Object.entries(process.env).filter(([name]) => /^TEMPORAL_.*(_PATH|CONFIG_FILE)$/.test(name));
   for (const [setting, path = ''] of files) {
@@ -93,11 +83,6 @@ function connectConfig(): ReturnType<typeof loadClientConnectConfig> {
   return loadClientConnectConfig();
 }
 
-/**
- * A client with codec, deadlines and search attributes in place.
- *
- * @throws temporal-unreachable, temporal-not-started, encryption-key-missing
- */
 export async function connectTemporal(
   settings: ClientSettings,
   { log, wait = false, signal }: ConnectOptions,
@@ -134,10 +119,7 @@ async function connectOnce(settings: ClientSettings): Promise<TemporalConnection
   };
 }
 
-/**
- * Registers missing search attributes: an unregistered one blocks every workflow task. Safe to call from several
- * processes at once.
- */
+/** An unregistered one blocks every workflow task. Safe to call from several processes at once. */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const missing = Object.values(SEARCH_ATTRIBUTES).filter((name) => !(name in (customAttributes ?? {})));
@@ -149,14 +131,12 @@ export async function registerSearchAttributes(connection: Connection, namespace
   });
 }
 
-/** A client that follows Temporal to another address; for processes that outlive the server. */
 export interface TemporalLink {
   /** A single attempt: the caller retries. @throws temporal-unreachable and the errors of `work` */
   run<T>(work: (client: Client) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Connects at the first use and again after the connection broke. */
 export function openTemporalLink(settings: ClientSettings, options: { readonly log: Logger }): TemporalLink {
   let current: Promise<TemporalConnection> | null = null;
   const drop = (connection: Promise<TemporalConnection>): void => {
@@ -181,7 +161,6 @@ export function openTemporalLink(settings: ClientSettings, options: { readonly l
   };
 }
 
-/** @throws temporal-unreachable after 3 s */
 export async function openConnection(options: NativeConnectionOptions): Promise<Connection> {
   const retries = connectionRetries();
   class RetryingConnection extends Connection {
@@ -249,7 +228,6 @@ function isLoopback(address: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
-/** gRPC's UNAVAILABLE or DEADLINE_EXCEEDED, at any depth of `cause`, or no connection at all. */
 function isTransport(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (isUnreachable(cause)) return true;

@@ -1,5 +1,3 @@
-/** The OpenTelemetry side of `tracing.ts`, loaded only when tracing is on. */
-
 import { context, type SpanContext, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { Resource } from '@opentelemetry/resources';
@@ -17,34 +15,27 @@ export interface TracedDelivery {
   readonly eventId: string;
   readonly eventType: string;
   readonly invoiceId: string;
-  /** ISO 8601 UTC: start of the trace. */
   readonly receivedAt: string;
 }
 
-/** Ends each trace with the publication that shows its change to readers. */
 export interface TracedPublications {
   /** To be called in the context of the activity that changed something. */
   recordChange(): void;
-  /** @param publication contains every change until `publishedAt` */
   published(publication: { readonly sequence: number; readonly publishedAt: string }): void;
 }
 
 export interface Tracing {
-  /** Root span of a trace: from receipt until Temporal has accepted the event. */
   delivered<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T>;
   publications(): TracedPublications;
-  /** For clients, workers and the workflow bundle. */
   readonly plugin: OpenTelemetryPlugin;
-  /** Sends the remaining spans and stops, within 2 s. */
   close(): Promise<void>;
 }
 
 export interface TracingOptions {
   readonly settings: Pick<Settings, 'otlpEndpoint' | 'environment'>;
-  /** `webhook`, `worker`, …: the service instance id of the spans. */
   readonly role: string;
   readonly log: Logger;
-  /** Removes secrets: spans contain error texts, which libraries write. */
+  /** Spans contain error texts of libraries. */
   readonly scrub: (text: string) => string;
 }
 
@@ -93,7 +84,6 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
   };
 }
 
-/** Beyond this, while nothing can be published, the oldest traces end without their publication. */
 const MAX_UNPUBLISHED = 10_000;
 
 function tracePublications(tracer: Tracer): TracedPublications {
@@ -121,7 +111,6 @@ function tracePublications(tracer: Tracer): TracedPublications {
 const [SUCCESS, FAILED] = [0, 1];
 const LOG_INTERVAL_MS = 10 * 60_000;
 
-/** Removes secrets from spans, and logs from time to time that the collector does not accept any. */
 function scrubbedExporter(
   exporter: SpanExporter,
   { log, scrub }: Pick<TracingOptions, 'log' | 'scrub'>,
@@ -170,7 +159,6 @@ function scrubbed(span: ReadableSpan, scrub: (text: string) => string): Readable
   }) as ReadableSpan;
 }
 
-/** A string, number or boolean, or an array of them. */
 function isAttribute(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((each) => typeof each !== 'object' && isAttribute(each));
   return ['string', 'number', 'boolean'].includes(typeof value);

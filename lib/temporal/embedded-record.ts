@@ -1,5 +1,3 @@
-/** `run/temporal.json` in the data folder: the embedded server of all processes of this machine. */
-
 import { readFile } from 'node:fs/promises';
 import { dataFolder } from '../files/data-folder.ts';
 import { replaceFile } from '../files/files.ts';
@@ -9,13 +7,11 @@ export interface EmbeddedRecord {
   readonly address: string;
   readonly pid: number;
   readonly namespace: string;
-  /** The process that supervises the server; another process may adopt the server once this one has ended. */
+  /** Another process may adopt the server once this one has ended. */
   readonly ownerPid: number;
-  /** Kernel start time of the owner, to detect a reused pid; null: not known. */
   readonly ownerStarted?: string | null;
 }
 
-/** @returns null when there is no record, or only a partial one */
 export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
   try {
     return JSON.parse(await readFile(dataFolder(dataDir).embeddedTemporal, 'utf8')) as EmbeddedRecord;
@@ -25,7 +21,6 @@ export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecor
   }
 }
 
-/** Makes this process the owner. */
 export function writeEmbeddedRecord(
   dataDir: string,
   server: Pick<EmbeddedRecord, 'address' | 'pid' | 'namespace'>,
@@ -37,7 +32,6 @@ export function writeEmbeddedRecord(
   return record;
 }
 
-/** Whether another process supervises the server. */
 export function isSupervised({ ownerPid, ownerStarted = null }: EmbeddedRecord): boolean {
   return ownerPid !== process.pid && isStillRunning({ pid: ownerPid, started: ownerStarted });
 }

@@ -1,10 +1,6 @@
 /**
- * Runs a Temporal server beside the data folder, so that one command on one machine needs no other software.
- *
- * The server is a child in our process group and survives a kill -9 of its parent. A new start finds it by the name of
- * the data folder among its arguments, adopts it when it is healthy and ends it by pid when it is not, since one
- * database file serves one server. One process supervises it: when the server dies, that process starts it again on the
- * same port; when that process ends, another billsync process takes over.
+ * The server survives a kill -9 of its parent. A new start finds it by the data folder among its arguments and adopts
+ * it, or ends it when it is not healthy: one database file serves one server.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -16,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { dataFolder } from '../files/data-folder.ts';
 import { makeFolders } from '../files/durable-files.ts';
-import { isAlive } from '../processes.ts';
+import { endProcess, isAlive } from '../processes.ts';
 import {
   type EmbeddedRecord,
   isSupervised,
@@ -27,7 +23,6 @@ import { isTemporalError, TemporalError } from './errors.ts';
 import { temporalExecutable } from './server-executable.ts';
 import {
   databaseOf,
-  endServer,
   findServers,
   freeAddress,
   isResponding,
@@ -39,19 +34,16 @@ import {
 
 export interface EmbeddedTemporal {
   readonly address: string;
-  /** Pid of the server; changes when it is restarted. */
   readonly pid: number;
-  /** Ends the server unless another process supervises it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
-  /** `host:port` to listen on; otherwise the previous port, or any free one, on loopback. */
+  /** Otherwise the previous port, or any free one, on loopback. */
   readonly address?: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;
-  /** Additional dynamic configuration, e.g. `limit.historyCount.suggestContinueAsNew`, for tests of limits. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
 }
 
@@ -69,14 +61,12 @@ interface StartRequest extends ServerPlace {
   readonly signal: AbortSignal;
 }
 
-/** Interval of the checks of an adopted server, or of another server's owner. */
 const CHECK_INTERVAL_MS = 250;
 /** A server that does not respond does not handle SIGTERM either. */
 const HUNG_STOP_TIMEOUT_MS = 2_000;
 const MAX_STARTS = 3;
 const MAX_RESTART_DELAY_MS = 30_000;
 
-/** @throws port-taken, temporal-ended, temporal-database-damaged, temporal-server-missing */
 export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<EmbeddedTemporal> {
   const { log } = options;
   await makeFolders(options.dataDir);
@@ -113,17 +103,12 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       // Before the server ends, so that another process starts its own instead of adopting this one.
       if ((await readEmbeddedRecord(dataDir))?.pid === server.record.pid)
         await rm(dataFolder(dataDir).embeddedTemporal);
-      if (await isResponding(address)) await endServer(server.record.pid);
-      else await endServer(server.record.pid, HUNG_STOP_TIMEOUT_MS);
+      if (await isResponding(address)) await endProcess(server.record.pid);
+      else await endProcess(server.record.pid, HUNG_STOP_TIMEOUT_MS);
     },
   };
 }
 
-/**
- * Moves the server's database aside; the next start creates an empty one.
- *
- * @returns its new path; null when there was none. @throws temporal-database-in-use
- */
 export async function moveDatabaseAside(dataDir: string, now: Date): Promise<string | null> {
   const place = { dataDir: await realpath(dataDir) };
   const database = databaseOf(place);
@@ -139,7 +124,6 @@ export async function moveDatabaseAside(dataDir: string, now: Date): Promise<str
   return aside;
 }
 
-/** Adopts the data folder's server if it is healthy; otherwise ends it and starts one. */
 async function findOrStart(request: StartRequest): Promise<Server> {
   const { dataDir, log } = request;
   const known = await readEmbeddedRecord(dataDir);
@@ -153,14 +137,13 @@ async function findOrStart(request: StartRequest): Promise<Server> {
       return { record, isOurs: true };
     }
   }
-  for (const pid of running) await endServer(pid, HUNG_STOP_TIMEOUT_MS);
+  for (const pid of running) await endProcess(pid, HUNG_STOP_TIMEOUT_MS);
   const { address, child } = await launch(request, known?.address);
   const record = writeEmbeddedRecord(dataDir, { address, pid: child.pid ?? 0, namespace: NAMESPACE });
   log.info({ pid: record.pid, address }, 'embedded Temporal server is ready');
   return { record, isOurs: true, child };
 }
 
-/** Retries with other ports: several servers that start at once may be given the same free ones. */
 async function launch(
   request: StartRequest,
   previous: string | undefined,

@@ -1,11 +1,8 @@
-/** Errors of the connection to Temporal, of its embedded server and of encrypted payloads. */
-
 import { EXIT, errorClass } from '../wire/errors.ts';
 
 const KEY_HINT = 'compare BILLSYNC_ENCRYPTION_KEY with the key that the payload was encrypted with';
 
 export class TemporalError extends errorClass({
-  // The connection
   'temporal-not-started': {
     message: 'No Temporal server runs for this data folder.',
     exitCode: EXIT.unreachable,
@@ -23,18 +20,13 @@ export class TemporalError extends errorClass({
     hint: 'set it to `id:base64` of 32 bytes, the same for every process',
   },
 
-  // The embedded server
   'port-taken': {
     message: 'Another process listens at %s.',
     exitCode: EXIT.locked,
     hint: 'end it, or set TEMPORAL_ADDRESS to a free port',
   },
-  /**
-   * It ended before it answered, so another start is safe. The usual cause: another process took one of its ports, of
-   * which it needs several besides the one it serves.
-   */
+  /** It ended before it answered, so another start is safe; usually another process took one of its ports. */
   'temporal-ended': { message: 'The Temporal server ended at once: %s', exitCode: EXIT.unreachable },
-  /** SQLite cannot read it; another start would fail as well. */
   'temporal-database-damaged': {
     message: 'The database of the embedded Temporal server is damaged: %s',
     exitCode: EXIT.checkFailed,
@@ -51,13 +43,11 @@ export class TemporalError extends errorClass({
     hint: 'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on PATH, or set TEMPORAL_ADDRESS to a running server',
   },
 
-  // Payloads
   'unknown-encryption-key': {
     message: 'A payload was encrypted with the key "%s"; known here: %s.',
     exitCode: EXIT.usage,
     hint: KEY_HINT,
   },
-  /** The key was changed under its id, or the bytes were altered. */
   'undecryptable-payload': {
     message:
       'A payload does not fit the encryption key "%s": it was altered, or the key was changed under the same id.',
@@ -70,7 +60,6 @@ export class TemporalError extends errorClass({
     exitCode: EXIT.checkFailed,
   },
 
-  // The workflow code
   'workflow-bundle': {
     message: 'The workflow code cannot be bundled: %s.',
     exitCode: EXIT.checkFailed,
@@ -85,7 +74,6 @@ export function isTemporalError(
   return error instanceof TemporalError && codes.includes(error.code);
 }
 
-/** No server answers, or none was started: it may come back. */
 export function isUnreachable(error: unknown): boolean {
   return isTemporalError(error, 'temporal-unreachable', 'temporal-not-started');
 }

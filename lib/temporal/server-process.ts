@@ -1,5 +1,3 @@
-/** The embedded Temporal server as a process: start, health check, stop. An argument names its data folder. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,7 +5,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { findProcesses, isAlive, listenOnce } from '../processes.ts';
+import { endProcess, findProcesses, listenOnce } from '../processes.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
 import { openConnection } from './connect.ts';
 import { TemporalError } from './errors.ts';
@@ -15,7 +13,6 @@ import { TemporalError } from './errors.ts';
 export interface ServerPlace {
   /** Absolute, without symbolic links: servers are found by it. */
   readonly dataDir: string;
-  /** Additional dynamic configuration, by key. */
   readonly dynamicConfig: Readonly<Record<string, string>>;
 }
 
@@ -27,11 +24,8 @@ const DATA_FOLDER_KEY = 'billsync.dataFolder';
 const DATABASE_NAME = 'temporal.db';
 const RESPONSE_TIMEOUT_MS = 3_000;
 const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 10_000;
-/** A process that was killed a moment ago may still hold its port. */
 const PORT_TIMEOUT_MS = 5_000;
 
-/** The arguments that identify the server of a data folder. */
 export function serverIdentity({ dataDir }: Pick<ServerPlace, 'dataDir'>): readonly string[] {
   return ['start-dev', `${DATA_FOLDER_KEY}=${folderName(dataDir)}`];
 }
@@ -41,16 +35,10 @@ function folderName(dataDir: string): string {
   return JSON.stringify(pathToFileURL(dataDir).href);
 }
 
-/** Pids of the servers on the data folder's database, whichever process started them. */
 export function findServers(place: Pick<ServerPlace, 'dataDir'>): readonly number[] {
   return findProcesses(serverIdentity(place));
 }
 
-/**
- * @param start.signal aborts the wait for the server and ends the server
- * @returns once the server responds
- * @throws port-taken, temporal-ended, temporal-database-damaged
- */
 export async function launchServer(
   place: ServerPlace,
   start: { readonly executable: string; readonly address: string; readonly signal: AbortSignal },
@@ -90,13 +78,12 @@ export async function launchServer(
       await sleep(50, undefined, { signal: start.signal });
     }
   } catch (error) {
-    await endServer(child.pid ?? 0);
+    if (child.pid !== undefined) await endProcess(child.pid);
     throw error;
   }
   return child;
 }
 
-/** The first line that mentions an error: Go prints the stack of every goroutine after it. */
 function errorLine(output: string): string {
   const lines = output.trim().split('\n');
   return lines.find((line) => /error|panic|fatal/i.test(line)) ?? lines.at(-1) ?? '';
@@ -119,33 +106,7 @@ export async function isResponding(address: string): Promise<boolean> {
   }
 }
 
-/**
- * SIGTERM, then SIGKILL, which loses no acknowledged write. Resolves once the process is gone: only then is its
- * database file free.
- *
- * @param timeoutMs between the two signals
- */
-export async function endServer(pid: number, timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
-  if (pid <= 0) return;
-  for (const [signal, limitMs] of [
-    ['SIGTERM', timeoutMs],
-    ['SIGKILL', STOP_TIMEOUT_MS],
-  ] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      return;
-    }
-    const deadline = Date.now() + limitMs;
-    while (Date.now() < deadline) {
-      if (!isAlive(pid)) return;
-      await sleep(25);
-    }
-  }
-  throw new Error(`The Temporal server (pid ${pid}) does not end.`);
-}
-
-/** A free `host:port` on loopback; the previous one if possible, so that processes that remember it reconnect. */
+/** The previous one if possible, so that processes that remember it reconnect. */
 export async function freeAddress(previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isFree(previous))) return previous;
   return `127.0.0.1:${await listenOnce({ host: '127.0.0.1', port: 0 })}`;
@@ -161,13 +122,9 @@ export function databaseOf({ dataDir }: Pick<ServerPlace, 'dataDir'>): string {
 }
 
 /**
- * - The poll rates make the one history shard three times faster than the default of 20 polls per second.
- * - `timerProcessorMaxTimeShift` delays every timer by up to 1 s by default.
- * - WAL with synchronous=1 doubles the rate of signalWithStart; events lost in a power failure are still in the archive.
- *   A WAL checkpoint every 40 MB instead of 4 avoids nine of ten reads.
- * - Search attributes are registered at the start, so they need not be read again for each workflow.
- * - The HTTP API cannot be turned off and accepts JSON from any page in a browser on this machine. A random host name
- *   makes it answer 403 to everything; gRPC is not affected.
+ * The poll rates make the one history shard three times faster, and timers are up to 1 s late by default. WAL with
+ * synchronous=1 doubles the rate of signalWithStart; events lost in a power failure are still in the archive. A
+ * random host name makes the HTTP API answer 403: it accepts JSON from any web page and cannot be turned off.
  */
 function serverArguments(
   server: ServerPlace & { readonly host: string; readonly port: number },
@@ -205,7 +162,6 @@ export function serverEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
-/** @throws port-taken after the timeout */
 async function untilFree(address: string, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + PORT_TIMEOUT_MS;
   while (!(await isFree(address))) {

@@ -1,8 +1,3 @@
-/**
- * OpenTelemetry traces from a received delivery to the publication that contains its rows. Off unless
- * OTEL_EXPORTER_OTLP_ENDPOINT is set; only then does `create-tracing.ts` load the libraries.
- */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TracedDelivery, Tracing, TracingOptions } from './create-tracing.ts';
 
@@ -10,21 +5,15 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 let active: Tracing | null = null;
 
-/** null while tracing is off. */
 export function activeTracing(): Tracing | null {
   return active;
 }
 
-/** As `Tracing.delivered`; while tracing is off, only the work. */
 export function traceDelivery<T>(delivery: TracedDelivery, work: () => Promise<T>): Promise<T> {
   return active === null ? work() : active.delivered(delivery, work);
 }
 
-/**
- * To be called before the first connection to Temporal.
- *
- * @returns null when no endpoint is set
- */
+/** To be called before the first connection to Temporal; null when no endpoint is set. */
 export async function startTracing(options: TracingOptions): Promise<Tracing | null> {
   const { otlpEndpoint } = options.settings;
   if (otlpEndpoint === null) return null;

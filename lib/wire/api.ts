@@ -1,5 +1,3 @@
-/** The answers of the billing service's endpoints as values (spec 2.1, 2.2, 4.3, 7). */
-
 import {
   isJsonObject,
   type JsonObject,
@@ -12,17 +10,15 @@ import { readCount, readDecimal, readInstant, readSha256, readText, readUrl } fr
 import type { ExportLocation } from './names.ts';
 import { printable, withoutUrlQueries } from './text.ts';
 
-/** Spec 2.1. The token is used verbatim, with every trailing `=`. */
+/** Spec 2.1. Used verbatim, with every trailing `=`. */
 export interface AccessToken {
   readonly accessToken: string;
   readonly expiresInSeconds: number;
-  /** `partnerId` first, then what `partnerIds` adds; empty when the service names none. */
   readonly partnerIds: readonly string[];
 }
 
 /** For logs: without URL queries, at most 200 characters each. */
 export interface ErrorBody {
-  /** `error` (OAuth's and the API's `invalid_token`), storage's `<Code>`; null when the body names none. */
   readonly code: string | null;
   readonly description: string | null;
 }
@@ -32,16 +28,15 @@ const UNSTATED_SECONDS = 300;
 /** A longer lifetime is a mistake, or means "unlimited"; a token that is refused before is replaced. */
 const MAX_SECONDS = 86_400;
 
-/** @throws MalformedAnswerError */
 export function parseToken(body: Uint8Array): AccessToken {
   const malformed = malformedAnswer('token answer');
   const json = objectIn(body, 'token answer');
   const accessToken = typeof json.access_token === 'string' ? json.access_token.trim() : '';
   if (accessToken === '') throw malformed('access_token: missing');
-  // Any other type is sent as a bearer's; these are sent in another way.
+  // A token of these types is not sent as a bearer's.
   if (/^(mac|dpop|pop|n_a)$/i.test(readText(json.token_type) ?? ''))
     throw malformed('token_type: expected bearer');
-  // A fraction is cut. A life that is not positive is 0: the token is used once, as it may well be good.
+  // A life that is not positive is 0: the token is used once, as it may well be good.
   const seconds = Math.floor(Number(readDecimal(json.expires_in ?? `${UNSTATED_SECONDS}`) ?? Number.NaN));
   if (Number.isNaN(seconds)) throw malformed('expires_in: expected seconds');
   const partnerIds = [json.partnerId, ...partnerIdsOf(json.partnerIds)].flatMap((id) => readText(id) ?? []);
@@ -67,7 +62,6 @@ export function parsePing(body: Uint8Array): void {
 /** Expiry of a URL without one: it is used, and replaced when storage refuses it. */
 const UNSTATED_END = '9999-12-31T00:00:00Z';
 const MAX_DEPTH = 4;
-/** Lower-case letters and digits of their names. */
 const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   presignedUrl: ['presignedurl', 'signedurl', 'downloadurl', 'url'],
   presignedUrlExpiresAt: ['presignedurlexpiresat', 'expiresat', 'expiration'],
@@ -75,7 +69,7 @@ const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
 };
 
-/** The uppermost object with a URL in the answer of the regenerate endpoint (spec 4.3). @throws MalformedAnswerError */
+/** Spec 4.3. @throws MalformedAnswerError */
 export function parseExportLocation(body: Uint8Array): ExportLocation {
   const malformed = malformedAnswer('regenerate answer');
   for (const objects of objectLevels(jsonOf(body, 'regenerate answer'), MAX_DEPTH)) {
@@ -130,7 +124,6 @@ export function tokenError(body: Uint8Array): ErrorBody | null {
   return parseErrorBody(body);
 }
 
-/** Never throws: an error body may be JSON, storage's XML, a proxy's HTML, or nothing. */
 export function parseErrorBody(body: Uint8Array): ErrorBody {
   const text = new TextDecoder().decode(body);
   const fields = errorFields(text);
@@ -154,10 +147,8 @@ function legible(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? printable(withoutUrlQueries(value)) : null;
 }
 
-/** Values that name no encoding, though servers write them. */
 const NO_ENCODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8', 'aws-chunked']);
 
-/** In the order in which they were applied; empty when the bytes are what they are. */
 export function encodingsIn(header: string | undefined): readonly string[] {
   const names = (header ?? '').split(',').map((name) => name.trim().toLowerCase());
   return names.filter((name) => !NO_ENCODING.has(name)).map((name) => name.replace(/^x-/, ''));

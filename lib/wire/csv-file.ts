@@ -1,25 +1,20 @@
 /**
- * The columns of the invoice CSV, in their order (spec 2.8): the one table from which the byte scan's header, both
- * readers' rules, the tables, the statements that load and prove, and the list in `docs/csv-files.md` are made.
- *
- * A column that the service adds is one entry more, with the next number as `since`. Files without it still load: they
- * leave it empty.
+ * The columns of the invoice CSV, in their order (spec 2.8). A column that the service adds is one entry more, with
+ * the next number as `since`; files without it leave it empty.
  */
 
 import { isNothing } from './text.ts';
 
-/** The rule of a cell. `isRequired` covers empty cells; `unit` also requires one beside every weight. */
+/** `isRequired` covers empty cells; `unit` also requires one beside every weight. */
 export type ColumnRule = 'text' | 'date' | 'invoice-id' | 'currency' | 'amount' | 'weight' | 'unit';
 
 interface Entry<Header extends string = string> {
-  /** The name in the file's first line, to the letter. */
   readonly header: Header;
   readonly rule: ColumnRule;
   readonly isRequired: boolean;
   readonly meaning: string;
-  /** The column with the unit of a number. */
   readonly unitIn?: string;
-  /** Left out: one of the first fourteen. 2 for the first columns that came later, 3 for the next: none is required. */
+  /** Left out: one of the first fourteen. Later columns have 2, 3, …; none of them is required. */
   readonly since?: number;
 }
 
@@ -85,11 +80,9 @@ const ENTRIES = [
 export type CsvHeader = (typeof ENTRIES)[number]['header'];
 
 export interface CsvColumn extends Entry<CsvHeader> {
-  /** In tables, views and reports. */
   readonly name: string;
-  /** In DuckDB, where an empty cell is NULL. */
+  /** An empty cell is NULL. */
   readonly type: 'VARCHAR' | 'DATE' | 'DECIMAL(18, 4)' | 'UUID';
-  /** The column that holds the unit of this one's numbers; null for what is no number. */
   readonly unit: string | null;
 }
 
@@ -98,7 +91,6 @@ const TYPES = {
   ...{ date: 'DATE', amount: 'DECIMAL(18, 4)', weight: 'DECIMAL(18, 4)' },
 } as const satisfies Record<ColumnRule, CsvColumn['type']>;
 
-/** In the order of a file. */
 export const CSV_COLUMNS: readonly CsvColumn[] = (ENTRIES as readonly Entry<CsvHeader>[]).map((entry) => ({
   ...entry,
   name: nameOf(entry.header),
@@ -108,7 +100,7 @@ export const CSV_COLUMNS: readonly CsvColumn[] = (ENTRIES as readonly Entry<CsvH
 
 export const CSV_HEADERS: readonly CsvHeader[] = CSV_COLUMNS.map(({ header }) => header);
 
-/** The columns that the warehouse stores: all but the invoice's id, which is in the load. */
+/** All but the invoice's id, which is in the load. */
 export const STORED_COLUMNS: readonly CsvColumn[] = CSV_COLUMNS.filter(({ rule }) => rule !== 'invoice-id');
 
 /** The headers that files have had, oldest first; the last one is today's. */
@@ -120,7 +112,6 @@ function editionOf({ since }: CsvColumn): number {
   return since ?? 1;
 }
 
-/** `Ship Date` is `ship_date`. */
 function nameOf(header: string): string {
   return header.toLowerCase().replaceAll(' ', '_');
 }
@@ -129,23 +120,19 @@ function nameOf(header: string): string {
 export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'decimals'] as const;
 export type CsvTolerance = (typeof CSV_TOLERANCES)[number];
 
-/** A fault of a file, for people. */
 export interface CsvFinding {
   /** Physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
   readonly line: number | null;
   /** Record number from 1, the header not counted; null when the whole file or the header is meant. */
   readonly row: number | null;
-  /** Header name of the column, null when a whole line is meant. */
   readonly column: string | null;
-  /** Stable machine name of the rule, kebab-case: `header`, `field-count`, `bare-lf`, `nul`, `utf-8`, `amount`, … */
   readonly rule: string;
-  /** The faulty text, at most 200 characters, control characters escaped. */
+  /** At most 200 characters, control characters escaped. */
   readonly value: string;
 }
 
-/** The result of one pass over the bytes. A scan with findings of a refusing rule means: never load. */
+/** A scan with findings of a refusing rule means: never load. */
 export interface CsvScan {
-  /** Records without the header, counted outside quotes. */
   readonly records: number;
   readonly longestRecordBytes: number;
   /** The first 100 findings, in order of the file. */
@@ -153,35 +140,31 @@ export interface CsvScan {
   readonly findingCount: number;
   /** false is a note, not a refusal, when the hash or the header proves the file. */
   readonly endsWithLineEnd: boolean;
-  /** Offsets in bytes between records: where the header ends, and where every 122,880th record does when another follows. */
+  /** Offsets in bytes: where the header ends, and where every 122,880th record does when another follows. */
   readonly cuts: readonly number[];
-  /** Columns of the header, when it is an earlier one than today's (`CSV_EDITIONS`); left out: the first fourteen. */
+  /** Number of columns in the header; left out: the first fourteen. */
   readonly columns?: number;
 }
 
-/** Whether a file has the specified form, or nothing but its header, so that DuckDB reads it as it is. */
 export function isSpecified(scan: CsvScan): boolean {
   return (scan.findingCount === 0 || isHeaderOnly(scan)) && hasAllColumns(scan);
 }
 
-/** Whether a file has the columns of today, as far as its header was right. */
 export function hasAllColumns({ columns = CSV_EDITIONS[0]?.length }: CsvScan): boolean {
   return columns === CSV_HEADERS.length;
 }
 
-/** Whether all that is wrong with a file is that it has no rows: correct for an invoice without shipments. */
+/** Correct for an invoice without shipments. */
 export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
   return findingCount === 1 && findings[0]?.rule === 'no-rows';
 }
 
-/** Whether a file has other columns or line ends than specified: earlier columns are accepted, the rest if the partner tolerates it. */
+/** Earlier columns are accepted; the rest if the partner tolerates it. */
 export function isOfOtherForm(scan: CsvScan): boolean {
   return !hasAllColumns(scan) || scan.findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
 }
 
-/** A file that lies in the archive under its hash. */
 export interface ArchivedFile {
-  /** Lower-case hex; also the file's name. */
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly scan: CsvScan;
@@ -194,20 +177,16 @@ export interface FileTag {
 }
 
 export interface CsvForm {
-  /** Every column's name, in the order of the file. */
   readonly names: readonly string[];
   /** For each specified column its place in a record, from 0; -1 for one that came after the file. */
   readonly places: readonly number[];
-  /** Places of the columns that the specification does not know. */
   readonly added: readonly number[];
-  /** The deviations that it needs. */
   readonly needs: readonly CsvTolerance[];
 }
 
 /** Each row repeats the names of added columns, so longer names would fill the disk. */
 const MAX_ADDED_BYTES = 2_000;
 
-/** null when a column is missing, a name occurs twice, or an added column has none. */
 export function readForm(names: readonly string[]): CsvForm | null {
   const edition = CSV_EDITIONS.findLast((headers) => headers.every((header) => names.includes(header)));
   if (edition === undefined || new Set(names).size !== names.length) return null;
@@ -228,7 +207,7 @@ export function readForm(names: readonly string[]): CsvForm | null {
   };
 }
 
-/** The added columns of a record as a JSON object in the order of the file, an empty cell as null; null when there are none. */
+/** A JSON object in the order of the file, an empty cell as null; null when there are none. */
 export function addedCells({ names, added }: CsvForm, record: readonly string[]): string | null {
   if (added.length === 0) return null;
   // Built as text: an object would sort names that are numbers and lose `__proto__`.
@@ -248,7 +227,6 @@ const MUST_BE: Readonly<Record<Exclude<ColumnRule, 'text'>, string>> = {
   unit: 'LB or KG wherever there is a weight',
 };
 
-/** @returns null unless the first finding is about a cell; no `BILLSYNC_CSV_TOLERATE` accepts such a file */
 export function cellAdvice([first]: readonly CsvFinding[]): string | null {
   const column = CSV_COLUMNS.find(({ header }) => header === first?.column);
   if (first === undefined || column === undefined) return null;

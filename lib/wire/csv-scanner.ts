@@ -1,19 +1,16 @@
-/** Scans the bytes of an invoice CSV for faults against the file rules (spec 2.8), which no CSV reader reports. */
-
 import { CSV_EDITIONS, CSV_HEADERS, type CsvFinding, type CsvScan } from './csv-file.ts';
 import { formatOf } from './file-format.ts';
 import { printable } from './text.ts';
 import { Utf8Validator } from './utf8-validator.ts';
 
-/** Findings kept of a file; a file that is wrong throughout repeats itself. */
 export const MAX_FINDINGS = 100;
 
 /** A record longer than this is refused: DuckDB's own limit is 2,097,152 bytes (hazard 67). */
 export const MAX_RECORD_BYTES = 2_000_000;
 
 /**
- * DuckDB holds so many records in memory at a time, on every thread, outside its own limit of memory: 2,048 records of
- * almost 2 MB each would be 4 GB. A record of an honest file has 300 bytes, so this leaves it a hundred times of that.
+ * DuckDB holds so many records in memory at a time, on every thread, outside its own limit: 2,048 records of almost 2
+ * MB would be 4 GB.
  */
 const RECORDS_AT_ONCE = 2_048;
 export const MAX_BYTES_AT_ONCE = 64 * 1024 ** 2;
@@ -21,7 +18,6 @@ export const MAX_BYTES_AT_ONCE = 64 * 1024 ** 2;
 /** Records from one cut to the next: as many as DuckDB keeps in a row group, so that none is filled from two chunks. */
 export const RECORDS_PER_CUT = 122_880;
 
-/** Faults of a scan. A file with any of them is not loaded. */
 export const SCAN_RULES = [
   'format',
   'header',
@@ -46,13 +42,12 @@ const LF = 0x0a;
 const NUL = 0x00;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Header records and what ends them; any name may be quoted, which is the same record for every CSV reader. */
+/** Any name may be quoted, which is the same record for every CSV reader. */
 const HEADERS = CSV_EDITIONS.map((names) => ({
   names,
   pattern: new RegExp(`^${names.map((name) => `(?:${name}|"${name}")`).join(',')}(?=[\\r\\n]|$)`),
 }));
 const MAX_HEADER_BYTES = BOM.length + CSV_HEADERS.map((name) => `"${name}"`).join(',').length + 2;
-/** Bytes of a field that a finding may show. */
 const FIELD_TEXT_BYTES = 200;
 
 const FIELD_START = 0;
@@ -63,21 +58,17 @@ const AFTER_CR = 4;
 type State = typeof FIELD_START | typeof UNQUOTED | typeof QUOTED | typeof AFTER_QUOTE | typeof AFTER_CR;
 
 /**
- * One state machine over the bytes. Chunks may be of any size and cut anywhere; memory does not grow with the file.
- *
- * After a finding it goes on as well as it can: a bare LF ends a record, a bare CR and a misplaced quote are text.
+ * Chunks may be cut anywhere; memory does not grow with the file. After a finding, a bare LF ends a record; a bare CR
+ * and a misplaced quote are text.
  */
 export class CsvScanner {
   readonly #utf8 = new Utf8Validator();
   readonly #findings: CsvFinding[] = [];
-  /** The last cell in which each rule was found broken. */
   readonly #newestCell = new Map<ScanRule, { record: number; field: number }>();
   #findingCount = 0;
 
-  /** The file's first bytes, until there are enough to compare the header; null from then on. */
   #head: Buffer | null = Buffer.alloc(0);
   #state: State = FIELD_START;
-  /** Field of the record, from 0. */
   #field = 0;
   /** -1 while the header is read. */
   #record = -1;
@@ -85,16 +76,13 @@ export class CsvScanner {
   #line = 1;
   #recordLine = 1;
   #quoteLine = 1;
-  /** Bytes of the file before the current chunk. */
   #offset = 0;
   #recordOffset = 0;
   #longestRecordBytes = 0;
-  /** Bytes of the records that DuckDB holds at once. */
   #bytesAtOnce = 0;
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
   #headerIsRight = false;
-  /** It is another kind of file, so its bytes are not scanned. */
   #isOther = false;
   /** A lone CR does not end the header, so rows follow in its record. */
   #headerGoesOn = false;
@@ -107,10 +95,6 @@ export class CsvScanner {
   readonly #isHeaderChecked: boolean;
   readonly #takesLineFeeds: boolean;
 
-  /**
-   * @param recordsPerCut other than usual for tests, whose files are small
-   * @param tolerated the columns' names, when the header is checked already, and whether a lone LF ends a record
-   */
   constructor(
     recordsPerCut = RECORDS_PER_CUT,
     tolerated?: { readonly names: readonly string[]; readonly takesLineFeeds: boolean },
@@ -145,7 +129,6 @@ export class CsvScanner {
         value: 'the header is followed by nothing',
       });
     }
-    // Behind the last record there is nothing to cut off.
     if (this.#records > 0 && this.#cuts.at(-1) === this.#offset) this.#cuts.pop();
     return {
       records: this.#records,
@@ -296,7 +279,6 @@ export class CsvScanner {
     this.#field = 0;
   }
 
-  /** Reports records that are too large together, once. */
   #countAtOnce(sizeBytes: number): void {
     const before = this.#bytesAtOnce;
     this.#bytesAtOnce += sizeBytes;
@@ -307,7 +289,6 @@ export class CsvScanner {
     if (this.#records % RECORDS_AT_ONCE === 0) this.#bytesAtOnce = 0;
   }
 
-  /** A finding may have to show a field of which a part has passed. */
   #carryField(chunk: Uint8Array): void {
     const begun = chunk.subarray(Math.max(0, this.#fieldStart), chunk.length);
     const before = this.#fieldStart === -1 ? this.#carried : Buffer.alloc(0);
@@ -319,7 +300,6 @@ export class CsvScanner {
     this.#fieldStart = -1;
   }
 
-  /** The current field up to `end`, as text. */
   #fieldText(chunk?: Uint8Array, end = 0): string {
     const here = chunk?.subarray(Math.max(0, this.#fieldStart), end) ?? Buffer.alloc(0);
     const bytes =
@@ -331,7 +311,6 @@ export class CsvScanner {
     this.#addOnce(rule, () => this.#fieldText(chunk, at + 1));
   }
 
-  /** Reports a rule once per cell. */
   #addOnce(rule: ScanRule, value: () => string): void {
     const newest = this.#newestCell.get(rule);
     if (newest === undefined) {
@@ -346,7 +325,6 @@ export class CsvScanner {
     else this.#add(rule, { value: value() });
   }
 
-  /** By default at the current line, record and column. */
   #add(rule: ScanRule, finding: Partial<CsvFinding> & { readonly value: string }): void {
     this.#findingCount++;
     if (this.#findings.length >= MAX_FINDINGS) return;
@@ -361,7 +339,6 @@ export class CsvScanner {
   }
 }
 
-/** The first name that is not the one that should be there, or what else is wrong with the file's beginning. */
 function wrongHeader(head: string): { readonly column: string | null; readonly value: string } {
   const [line = ''] = head.split(/[\r\n]/, 1);
   if (line === '')

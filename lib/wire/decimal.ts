@@ -2,20 +2,14 @@
 
 import { beginningOf } from './text.ts';
 
-/** Digits behind the point that the warehouse keeps: DECIMAL(18,4). */
 export const MONEY_SCALE = 4;
 
-/** More digits than this in one number are no amount, they are an attack on memory (`1e999999999`). */
+/** A number with more digits is an attack on memory (`1e999999999`). */
 const MAX_DIGITS = 64;
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
 
-/**
- * The text of a JSON number without exponent, every digit as it was written: `1.50` stays `1.50`, `1.5e-3`
- * becomes `0.0015`, `12E2` becomes `1200`.
- *
- * @throws RangeError the text is no JSON number, or has more than 64 digits once written out
- */
+/** `1.50` stays `1.50`, `1.5e-3` becomes `0.0015`. @throws RangeError no JSON number, or more than 64 digits */
 export function plainDecimal(text: string): string {
   const match = NUMBER.exec(text);
   if (match === null) throw new RangeError(`${clipped(text)} is not a decimal number.`);
@@ -33,18 +27,14 @@ export function plainDecimal(text: string): string {
   return sign + left + (right === '' ? '' : `.${right}`);
 }
 
-/**
- * Decimal text as a whole number of ten-thousandths.
- *
- * @throws RangeError not a number, or it needs more than four decimals: amounts are refused, never rounded
- */
+/** @throws RangeError not a number, or more than four decimals: amounts are refused, never rounded */
 export function toTenThousandths(text: string): bigint {
   const { digits, scale } = scaled(text);
   if (scale <= MONEY_SCALE) return digits * 10n ** BigInt(MONEY_SCALE - scale);
   throw new RangeError(`${clipped(text)} has more than ${MONEY_SCALE} decimals.`);
 }
 
-/** Decimal text whose decimals beyond four are zeros, without those: `1.500000` is `1.5000`. Any other text as it is. */
+/** `1.500000` is `1.5000`; any other text stays as it is. */
 export function dropIdleZeros(text: string): string {
   return IDLE_ZEROS.test(text)
     ? text.replace(/0+$/, '').padEnd(text.indexOf('.') + 1 + MONEY_SCALE, '0')
@@ -53,31 +43,29 @@ export function dropIdleZeros(text: string): string {
 
 const IDLE_ZEROS = /^-?[0-9]+\.[0-9]{4}0+$/;
 
-/** Ten-thousandths as decimal text, always with four decimals: `-12500n` is `-1.2500`. */
 export function fromTenThousandths(amount: bigint): string {
   const digits = (amount < 0n ? -amount : amount).toString().padStart(MONEY_SCALE + 1, '0');
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -MONEY_SCALE)}.${digits.slice(-MONEY_SCALE)}`;
 }
 
-/** The exact sum of amounts, always with four decimals. @throws RangeError one needs more decimals, or is no number */
+/** Always with four decimals. @throws RangeError one needs more decimals, or is no number */
 export function sumOfAmounts(amounts: readonly string[]): string {
   return fromTenThousandths(amounts.reduce((sum, amount) => sum + toTenThousandths(amount), 0n));
 }
 
-/** `amount` in `by` parts, rounded once to the nearest whole number, half away from zero. @param by above zero */
+/** Rounded once, half away from zero. @param by above zero */
 export function dividedHalfAway(amount: bigint, by: bigint): bigint {
   const size = amount < 0n ? -amount : amount;
   const rounded = (2n * size + by) / (2n * by);
   return amount < 0n ? -rounded : rounded;
 }
 
-/** Compares two decimal texts by value at any scale: `1.5` and `1.5000` are equal. Negative, zero or positive. */
+/** By value at any scale: `1.5` and `1.5000` are equal. */
 export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
   const [a, b] = aligned(left, right);
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The exact sum, with as many decimals as its summands need; `0` for none. */
 export function addDecimals(...summands: readonly string[]): string {
   return summands.reduce((sum, summand) => {
     const [a, b, scale] = aligned(sum, summand);
@@ -85,7 +73,6 @@ export function addDecimals(...summands: readonly string[]): string {
   }, '0');
 }
 
-/** Both as whole numbers of the same, finer unit. */
 function aligned(left: string, right: string): readonly [bigint, bigint, number] {
   const a = scaled(left);
   const b = scaled(right);
@@ -93,7 +80,6 @@ function aligned(left: string, right: string): readonly [bigint, bigint, number]
   return [a.digits * 10n ** BigInt(scale - a.scale), b.digits * 10n ** BigInt(scale - b.scale), scale];
 }
 
-/** Trailing zeros behind the point do not count towards the scale. */
 function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
   const plain = plainDecimal(text);
   const [whole = '', fraction = ''] = plain.split('.');

@@ -1,9 +1,6 @@
-/** The base of every expected error, and the exit codes that scripts rely on. */
-
 /** A code never changes its meaning. */
 export const EXIT = {
   done: 0,
-  /** A check failed, drift was found, or a wait timed out. */
   checkFailed: 1,
   usage: 2,
   nothingMatched: 3,
@@ -17,14 +14,12 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface ErrorDetails {
-  /** The file, address or invoice that it is about; one line. */
   readonly subject?: string | undefined;
-  /** How to fix it; one line. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** The base class. The message is for people and contains no secret and no URL query. */
+/** The message contains no secret and no URL query. */
 export abstract class BillsyncError extends Error {
   /** Kebab-case; never changes, because scripts and the archive contain it. */
   abstract readonly code: string;
@@ -42,7 +37,6 @@ export abstract class BillsyncError extends Error {
   }
 }
 
-/** How the workflow of an invoice reacts: it tries again, marks the invoice for an operator, or fails. */
 export type Reaction = 'retry' | 'operator' | 'fatal';
 
 export interface ErrorKind {
@@ -53,14 +47,6 @@ export interface ErrorKind {
   readonly hint?: string;
 }
 
-/**
- * Makes the error class of an area from its table of codes:
- *
- *     export class ArchiveError extends errorClass({
- *       'archive-away': { message: 'The archive %s cannot be reached.', exitCode: EXIT.unreachable, reaction: 'retry' },
- *     }) {}
- *     throw new ArchiveError('archive-away', [folder], { cause });
- */
 export function errorClass<const Kinds extends Readonly<Record<string, ErrorKind>>>(kinds: Kinds) {
   type Code = Extract<keyof Kinds, string>;
   return class AreaError extends BillsyncError {
@@ -82,7 +68,6 @@ export function errorClass<const Kinds extends Readonly<Record<string, ErrorKind
   };
 }
 
-/** The message, the subject and the hint in one line. */
 export function sentenceOf({ message, subject, hint }: BillsyncError): string {
   return [message, subject, hint].filter((part) => part !== null).join('; ');
 }

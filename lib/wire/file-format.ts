@@ -1,7 +1,4 @@
-/** Recognizes files that are given in place of a CSV by their first bytes, so that their bytes need not be printed. */
-
 export interface FileFormat {
-  /** As it follows "is", e.g. `a gzip file`. */
   readonly name: string;
   readonly advice: string;
 }
@@ -10,7 +7,6 @@ const UNPACK = 'unpack it and take the CSV in it';
 const EXPORT = "take the service's own CSV, not one made from this";
 const AS_UTF8 = 'convert it to UTF-8, or take it as it was downloaded';
 
-/** The first bytes of a file, as Latin-1. */
 const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^\x1f\x8b/, { name: 'a gzip file', advice: UNPACK }],
   [/^PK\x03\x04.{26}mimetypeapplication\/vnd\.oasis/s, { name: 'an OpenDocument file', advice: EXPORT }],
@@ -31,10 +27,8 @@ const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^(?:[\x09-\x7e]\x00){8}|^(?:\x00[\x09-\x7e]){8}/, { name: 'text in UTF-16', advice: AS_UTF8 }],
 ];
 
-/** Number of first bytes that are examined. */
 export const FORMAT_BYTES = 64;
 
-/** @returns null: it may be a CSV, as far as its first `FORMAT_BYTES` show */
 export function formatOf(head: Uint8Array): FileFormat | null {
   const text = Buffer.from(head.subarray(0, FORMAT_BYTES)).toString('latin1');
   return SIGNATURES.find(([pattern]) => pattern.test(text))?.[1] ?? null;

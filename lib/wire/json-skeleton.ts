@@ -1,9 +1,6 @@
 /**
  * Reads JSON of any length in bounded memory and keeps the parts around its long lists: the header of an invoice in
- * details that contain every shipment (spec 4.4).
- *
- * It keeps objects near the top, lists of one element (longer lists are line items, like objects of hundreds of
- * fields) and texts no longer than a header has. Numbers keep their digits (hazard 36).
+ * details with every shipment (spec 4.4).
  */
 
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
@@ -12,12 +9,9 @@ import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { contradictionOf, isJsonObject, MAX_JSON_DEPTH, NotJsonError } from './json.ts';
 import { wellFormed } from './text.ts';
 
-/** Objects and lists within each other: below this nothing is kept, below `MAX_JSON_DEPTH` nothing is read. */
 const KEPT_DEPTH = 10;
 const MAX_TEXT = 4_096;
-/** Maximum keys of one object; a larger object is a list of items by name. */
 const MAX_FIELDS = 500;
-/** Maximum keys of all kept objects; no header has as many. */
 const MAX_TOTAL_FIELDS = 20_000;
 
 type Fields = Record<string, unknown>;
@@ -27,29 +21,22 @@ type Container =
 
 export class JsonSkeleton {
   readonly #decoder: InstanceType<typeof TextDecoder>;
-  /** `none` ends the text. */
   readonly #parse = jsonParser({ packValues: false }) as (text: string | typeof none) => unknown;
-  /** The kept containers that are open. */
   readonly #open: Container[] = [];
-  /** How many that are not kept are open within them. */
   #skippedDepth = 0;
   #fieldCount = 0;
-  /** The text, number or key that is being read; null once it is too long to be kept. */
   #text: string | null = '';
   #root: unknown;
 
-  /** @param charset as the content type names it; UTF-8 unless it does, with or without a byte order mark */
   constructor(charset = 'utf-8') {
     // Not fatal: the structure is ASCII, so a name in another charset does not prevent reading the status.
     this.#decoder = new TextDecoder(charset);
   }
 
-  /** @throws NotJsonError */
   push(bytes: Uint8Array): void {
     this.#take(() => this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** @throws NotJsonError */
   end(): unknown {
     this.#take(() => this.#decoder.decode());
     this.#take(() => none);
@@ -63,7 +50,6 @@ export class JsonSkeleton {
     try {
       read = this.#parse(next());
     } catch (error) {
-      // The messages of the parser and the decoder contain no position.
       throw new NotJsonError('The body is not JSON.', { cause: error });
     }
     if (isMany(read)) for (const token of getManyValues(read)) this.#applyToken(token as Token);
@@ -84,7 +70,6 @@ export class JsonSkeleton {
       case 'startKey':
       case 'startString':
       case 'startNumber':
-        // Nothing is kept of a container that is skipped.
         this.#text = this.#skippedDepth > 0 ? null : '';
         break;
       case 'stringChunk':
@@ -129,7 +114,6 @@ export class JsonSkeleton {
     this.#open.push(container);
   }
 
-  /** The fields of an earlier object under the same key: both are read as one, field by field. */
   #fieldsBefore(parent: Container | undefined): Fields | null {
     if (parent?.kind !== 'object' || parent.fields === null || parent.key === null) return null;
     const before = parent.fields[parent.key];

@@ -1,5 +1,3 @@
-/** Parses the service's JSON: numbers keep their digits, texts are well-formed, contradictions are kept. */
-
 import { isLosslessNumber, parse } from 'lossless-json';
 import type { z } from 'zod';
 import { BillsyncError, EXIT } from './errors.ts';
@@ -11,10 +9,8 @@ export class NotJsonError extends Error {
 }
 
 /**
- * Returns a value whose numbers are `LosslessNumber`s (hazard 36) and whose texts are well-formed, because every store
- * would refuse half a character. A key that occurs twice with different values becomes a `Contradiction`.
- *
- * @throws NotJsonError
+ * Numbers are `LosslessNumber`s (hazard 36), texts are well-formed. A key that occurs twice with different values
+ * becomes a `Contradiction`. @throws NotJsonError
  */
 export function parseJson(json: string | Uint8Array): unknown {
   let text: string;
@@ -40,16 +36,12 @@ export function parseJson(json: string | Uint8Array): unknown {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** True for a JSON object, as opposed to an array, a number, null or a contradiction. */
 export function isJsonObject(value: unknown): value is JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !isLosslessNumber(value) && !(value instanceof Contradiction);
 }
 
-/**
- * The objects of each level, uppermost first, so that an object's own fields win over those of what it contains. A list of
- * one is a wrapper; longer lists are not entered.
- */
+/** Uppermost first. A list of one is a wrapper; longer lists are not entered. */
 export function* objectLevels(json: unknown, maxDepth: number): Generator<readonly JsonObject[]> {
   let level: readonly unknown[] = [json];
   for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
@@ -59,12 +51,11 @@ export function* objectLevels(json: unknown, maxDepth: number): Generator<readon
   }
 }
 
-/** The element of a list of one; any other value itself. */
 export function onlyOne(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? onlyOne(value[0]) : value;
 }
 
-/** `payload.invoiceTotalAmount: expected a number; …`, the first five problems; never a value of `input`. */
+/** The first five problems; never a value of `input`. */
 export function describeIssues(error: z.ZodError, prefix: string, input: unknown): string {
   const first = error.issues.slice(0, 5).map((issue) => {
     const path = [prefix, ...issue.path.map(String)].filter((part) => part !== '').join('.');
@@ -79,8 +70,8 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /**
- * The values of a key that occurs twice: neither is chosen, because two readers would see two invoices (ADR 7). As JSON it
- * is `{"contradictoryValues":[…]}`, so that a stored body keeps every value.
+ * A key that occurs twice: neither value is chosen, because two readers would see two invoices (ADR 7). The stored
+ * JSON keeps every value.
  */
 export class Contradiction {
   readonly contradictoryValues: readonly unknown[];
@@ -90,7 +81,6 @@ export class Contradiction {
   }
 }
 
-/** The two values of one key. Of two objects, each field is compared by itself. */
 export function contradictionOf(one: unknown, other: unknown): unknown {
   if (one instanceof Contradiction) return new Contradiction([...one.contradictoryValues, other]);
   if (!isJsonObject(one) || !isJsonObject(other)) return new Contradiction([one, other]);
@@ -102,7 +92,6 @@ export function contradictionOf(one: unknown, other: unknown): unknown {
   return Object.fromEntries([...Object.entries(one), ...fields]);
 }
 
-/** Paths of the contradictions, such as `payload.invoiceTotalAmount`. */
 export function contradictionsIn(json: unknown, path = ''): readonly string[] {
   if (json instanceof Contradiction) return [path];
   if (typeof json !== 'object' || json === null || isLosslessNumber(json)) return [];
@@ -115,7 +104,6 @@ function isSame(one: unknown, other: unknown): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The same value with every text in it, names of fields included, made well-formed. */
 export function wellFormedInside(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);
   if (Array.isArray(value)) return value.map(wellFormedInside);
@@ -127,13 +115,11 @@ export function wellFormedInside(value: unknown): unknown {
   );
 }
 
-/** JSON text of a value, as `JSON.stringify` writes it, that any other reader of JSON takes as well. */
 export function wellFormedJson(value: unknown): string {
   const json = JSON.stringify(value);
   return mayBeIllFormed(json) ? JSON.stringify(wellFormedInside(JSON.parse(json))) : json;
 }
 
-/** Whether JSON text may contain ill-formed text; fast, with false positives. */
 export function mayBeIllFormed(json: string): boolean {
   return /\\u(?:d[89a-f]|0000)/i.test(json) || !json.isWellFormed();
 }
@@ -166,7 +152,6 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The end of the string that begins at `start`, or of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const character = text.charCodeAt(at);
@@ -176,7 +161,6 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** An answer that is not what the specification promises; the message names fields, never values. */
 export class MalformedAnswerError extends BillsyncError {
   readonly code = 'malformed-answer';
   override readonly exitCode = EXIT.serviceError;

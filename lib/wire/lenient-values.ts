@@ -1,6 +1,6 @@
 /**
- * Reads values in any spelling; undefined for a value that cannot be relied on. The endpoint does not refuse such a
- * delivery (ADR 7): the missing values are requested from the service.
+ * undefined: the value cannot be relied on. The delivery is not refused (ADR 7); the missing values are requested
+ * from the service.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,13 +9,13 @@ import { plainDecimal } from './decimal.ts';
 import { Contradiction } from './json.ts';
 import type { InvoiceHeader, WebhookStatus } from './names.ts';
 
-/** Text, or a number as it was written; never empty. */
+/** A number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {
   if (isLosslessNumber(value)) return value.value;
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** A UUID in any of its spellings, as the service writes it: hyphens, no braces, letters as they came. */
+/** A UUID in any of its spellings; letters as they came. */
 export function readId(value: unknown): string | undefined {
   const text = readText(value)
     ?.replace(/^urn:uuid:/i, '')
@@ -26,7 +26,7 @@ export function readId(value: unknown): string | undefined {
   return parts?.slice(1).join('-');
 }
 
-/** The id itself when it is a UUID; otherwise a UUID made from it, the same for the same id each time (RFC 9562, version 8). */
+/** A text that is no UUID gives the same UUID each time (RFC 9562, version 8). */
 export function readEventId(value: unknown): string | undefined {
   const text = readText(value);
   return readId(value) ?? (text === undefined ? undefined : idMadeFrom(`event id\n${text}`));
@@ -42,7 +42,7 @@ export function readBoolean(value: unknown): boolean {
   return ['true', 'yes', '1', 'y', 'on'].includes(readText(value)?.toLowerCase() ?? '');
 }
 
-/** Decimal text with the digits as received, also of a quoted number; not of one with thousands separators. */
+/** Digits as received; undefined with thousands separators. */
 export function readDecimal(value: unknown): string | undefined {
   const text = readText(value);
   if (text === undefined || !/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return undefined;
@@ -81,8 +81,8 @@ const ISO_8601 =
   /^(\d{4})-?(\d\d)-?(\d\d)(?:[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * An instant of ISO 8601: without seconds, in the basic form, with `+0000`, or a day alone, which is its midnight. One
- * without an offset is UTC (spec 2.5). @returns as it came when every reader understands that, else in UTC
+ * A day alone is its midnight; without an offset it is UTC (spec 2.5). As it came when every reader understands that,
+ * else in UTC.
  */
 export function readInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
@@ -97,7 +97,6 @@ export function readInstant(value: unknown): string | undefined {
   return plain === text ? text : at.toISOString();
 }
 
-/** A day, or an instant (spec 2.6 requires only ISO 8601). */
 function readDayOrInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
   if (found === null || found[4] !== undefined) return readInstant(value);
@@ -110,7 +109,6 @@ function isDay([, year, month, day]: RegExpExecArray): boolean {
   return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
 }
 
-/** The stems of both vocabularies, without case and separators, and the spellings that mean the same. */
 const SPELLINGS: Readonly<Record<WebhookStatus, readonly string[]>> = {
   draft: ['draft', 'drafted', 'created'],
   pending: ['pending', 'pendingapproval', 'awaitingapproval'],
@@ -124,18 +122,13 @@ const STATUS_OF = new Map(
   ),
 );
 
-/**
- * `APPROVED`, `Finalized` → `finalized`; `VOID`, `Cancelled`, `INVOICE_STATUS_CANCELED` → `voided`.
- *
- * @returns null for an unknown or missing status; reading an unknown one as "no change" would lose a void
- */
+/** `INVOICE_STATUS_CANCELED` → `voided`. null: unknown; reading an unknown one as "no change" would lose a void. */
 export function readStatus(value: unknown): WebhookStatus | null {
   if (typeof value !== 'string') return null;
   const letters = value.toLowerCase().replace(/[^\p{L}]/gu, '');
   return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
 }
 
-/** The header's fields that deliveries and details spell alike (spec 2.6); one that cannot be read is absent. */
 export function readHeaderFields(object: Readonly<Record<string, unknown>>): Partial<InvoiceHeader> {
   return withoutUndefined({
     invoiceNumber: readText(object.invoiceNumber),
@@ -156,7 +149,6 @@ export function withoutUndefined<T extends object>(
   return Object.fromEntries(read) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
-/** The payload's own id fields by their neutral names; undefined when the payload has no such key. */
 export interface SpelledIds {
   readonly invoiceId: unknown;
   readonly tenantId: unknown;
@@ -170,16 +162,13 @@ export type IdReading =
 const NEUTRAL = 'service';
 /** `partnerInvoiceId` and `partnerTenantId` are the partner's own references, another pair of fields altogether. */
 const PARTNER = 'partner';
-/** Prefixes of related invoices, such as `parentInvoiceId`. */
 const RELATED =
   /^(parent|child|root|original|previous|prior|next|related|linked|source|target|master|sub|credit|credited|corrected|correction|replaced|replacement|superseded|external|internal|merged|split)$/i;
 const PREFIXED = /^([A-Za-z][A-Za-z0-9]*)(InvoiceId|TenantId)$/;
 
 /**
- * Reads `serviceInvoiceId`/`serviceTenantId` and `<maker>InvoiceId`/`<maker>TenantId`.
- *
- * With `auto` any prefix is the maker's. When several could be, the one that spells both fields is: an added
- * field such as `originalInvoiceId` comes alone. What remains must agree.
+ * With `auto` any prefix is the maker's. Of several, the one that spells both fields is: an added field such as
+ * `originalInvoiceId` comes alone.
  */
 export function readIds(payload: Readonly<Record<string, unknown>>, wirePrefix: string): IdReading {
   const prefixes = wirePrefix === 'auto' ? makersOf(payload) : [wirePrefix];

@@ -1,5 +1,3 @@
-/** The vocabulary of the billing service and of billsync; this file imports nothing. */
-
 /** Ranks of an invoice, lowest first; the highest that was received counts. */
 export const RANKS = ['nothing', 'draft', 'finalized', 'voided'] as const;
 export type Rank = (typeof RANKS)[number];
@@ -15,9 +13,8 @@ export type WebhookStatus = keyof typeof RANK_OF_STATUS;
 export const WEBHOOK_STATUSES = Object.keys(RANK_OF_STATUS) as readonly WebhookStatus[];
 
 /**
- * The event types of the service (spec 6), with the status of the
- * invoice has (spec 3), and whether it brings a file with it (spec 2.7). A new type is one entry more; its rank is that of
- * its status, and what is done at a rank is `nextStep` of the workflow and `deriveInvoice` of the warehouse.
+ * Spec 6, with the status that the invoice has then (spec 3). A new type is one entry more; its rank is that of its
+ * status.
  */
 export const EVENTS = {
   invoice_created: { status: 'draft', bringsFile: false },
@@ -29,12 +26,10 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-/** Exact match (spec 6). */
 export function isEventType(value: unknown): value is EventType {
   return typeof value === 'string' && Object.hasOwn(EVENTS, value);
 }
 
-/** Exact match (spec 3). */
 export function isWebhookStatus(value: unknown): value is WebhookStatus {
   return typeof value === 'string' && Object.hasOwn(RANK_OF_STATUS, value);
 }
@@ -46,15 +41,13 @@ export function rankOfEvent(type: EventType): Rank {
 /** The only payload schema version the service sends so far (spec 6, rule 2). */
 export const PAYLOAD_SCHEMA_VERSION = 'v1';
 
-/** States of an invoice in billsync: the first three and `voided` form the lattice; `needs_attention` waits for a person. */
+/** The first three and `voided` form the lattice; `needs_attention` waits for a person. */
 export const INVOICE_STATES = ['draft', 'finalized', 'loaded', 'voided', 'needs_attention'] as const;
 export type InvoiceState = (typeof INVOICE_STATES)[number];
 
-/** The two accounts of a partner, which never mix (spec 5). */
 export const ENVIRONMENTS = ['test', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
-/** Sources of an invoice's CSV. */
 export const FILE_SOURCES = ['event', 'regenerate', 'export', 'file'] as const;
 export type FileSource = (typeof FILE_SOURCES)[number];
 
@@ -81,10 +74,7 @@ export const SEARCH_ATTRIBUTES = {
   environment: 'Environment',
 } as const;
 
-/**
- * The payload codec replaces clear text that it finds in Temporal by this value; workflows and activities refuse
- * it (ADR 3). Nothing of ours ever looks like it, and a stranger gains nothing by imitating it.
- */
+/** The payload codec replaces clear text in Temporal by this value; workflows and activities refuse it (ADR 3). */
 export const UNENCRYPTED = { 'billsync/refused': 'unencrypted' } as const;
 
 export function isUnencrypted(value: unknown): boolean {
@@ -104,18 +94,15 @@ export interface InvoiceHeader {
   readonly invoiceEndDate: string;
   readonly invoiceDate: string;
   readonly invoiceDueDate: string;
-  /** ISO 4217. */
   readonly currencyCode: string;
   /** Decimal text in `currencyCode`, digits exactly as the service wrote them, never exponent form. */
   readonly invoiceTotalAmount: string;
   readonly totalTransactionCount: number;
 }
 
-/** The URL, hash and size of an invoice's CSV (spec 2.7, 4.3). */
 export interface ExportLocation {
   readonly presignedUrl: string;
   readonly presignedUrlExpiresAt: string;
-  /** Lower-case hex. */
   readonly fileHashSha256: string;
   readonly fileSizeBytes: number;
 }

@@ -1,8 +1,6 @@
 /**
- * Turns the bytes of a webhook delivery into an event or into the reason why it is none; nothing behind it checks again.
- *
- * An event is kept whenever its type and its invoice can be read (ADR 7): whatever else cannot be read is left
- * out and requested from the service. Only a delivery that cannot be read at all is refused.
+ * An event is kept whenever its type and its invoice can be read (ADR 7); the rest is requested from the service.
+ * Nothing behind this file checks again.
  */
 
 import { stringify } from 'lossless-json';
@@ -52,10 +50,9 @@ export type ParsedDelivery =
       readonly envelope: string;
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
-      /** Keys that occur twice with different values, such as `payload.invoiceTotalAmount`: read as neither. */
+      /** Read as neither value, such as `payload.invoiceTotalAmount`. */
       readonly contradictory: readonly string[];
     }
-  /** Must not be processed as real data (spec 6, rule 4); `event` is null when its payload is none. */
   | {
       readonly kind: 'test';
       readonly eventId: string;
@@ -68,7 +65,6 @@ export type ParsedDelivery =
       readonly code: 'unknown-event-type' | 'unknown-schema-version';
       readonly message: string;
       readonly eventId: string;
-      /** null when it cannot be read. */
       readonly invoiceId: string | null;
       readonly envelope: string;
     }
@@ -82,13 +78,11 @@ export type ParsedDelivery =
     };
 
 export interface ParseDeliveryOptions {
-  /** Maker's prefix of the id fields; `auto` takes any (BILLSYNC_WIRE_PREFIX). */
   readonly wirePrefix: string;
   /** Ours, for a delivery that names no partner; absent when it is not known. */
   readonly partnerId?: string | undefined;
 }
 
-/** Never throws: whatever arrives has a place among the four kinds. */
 export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): ParsedDelivery {
   let json: unknown;
   try {
@@ -200,7 +194,7 @@ function whyNoId(value: unknown): string {
   return value === undefined || value === null ? 'missing' : 'expected a UUID';
 }
 
-/** Compares only letters: `INVOICE_VOIDED`, `invoice.voided` and `InvoiceVoided` are the same. Without a type, the status decides. */
+/** Compares only letters: `invoice.voided` is `INVOICE_VOIDED`. Without a type, the status decides. */
 function typeOf(metadata: JsonObject, payload: JsonObject | null): EventType | null {
   const type = readText(metadata.eventType);
   if (type !== undefined) {
@@ -228,7 +222,6 @@ const REQUIRED = [
   'totalTransactionCount',
 ] as const satisfies readonly (keyof EventHeader)[];
 
-/** Spec 2.6; a field that cannot be read is absent. */
 function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): EventHeader {
   return {
     ...readHeaderFields(payload),
@@ -256,16 +249,12 @@ function exportOf(payload: JsonObject): ExportLocation | null {
 
 interface Envelope {
   readonly metadata: JsonObject;
-  /** null when it is no object. */
   readonly payload: JsonObject | null;
 }
 
 const MAX_DEPTH = 4;
 
-/**
- * The uppermost object that has metadata; else the uppermost one that names an event's type or id itself. A list of one
- * is a wrapper; of a list of several events none is chosen.
- */
+/** A list of one is a wrapper; of a list of several events none is chosen. */
 function findEnvelope(json: unknown): Envelope | null {
   let flat: JsonObject | null = null;
   for (const objects of objectLevels(json, MAX_DEPTH)) {
@@ -280,7 +269,6 @@ function envelopeOf(object: JsonObject, metadata: JsonObject): Envelope {
   const named = [object.payload, object.data, object.invoice].map(onlyOne).find(isJsonObject);
   const payload = named ?? (object === metadata ? object : null);
   if (payload === null) return { metadata, payload: null };
-  // One level more: payload.invoice.
   const inner = [payload.invoice, payload.data].map(onlyOne).find(isJsonObject);
   return { metadata, payload: inner === undefined ? payload : { ...inner, ...payload } };
 }

@@ -21,10 +21,8 @@ import {
 import type { InvoiceHeader, WebhookStatus } from './names.ts';
 import { printable } from './text.ts';
 
-/** Whatever was recognized: the specification does not show the answer (4.4). */
 export interface InvoiceDetails {
   readonly status: WebhookStatus | null;
-  /** The status as received, if it is unknown; null otherwise. */
   readonly unknownStatus: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
@@ -32,14 +30,12 @@ export interface InvoiceDetails {
 export interface DetailsOptions {
   readonly invoiceId: string;
   readonly wirePrefix: string;
-  /** As the content type names it; UTF-8 unless it does. */
   readonly charset?: string;
 }
 
 /**
- * Reads details leniently and in bounded memory, however many line items they carry: the invoice may be wrapped in any
- * object, its fields be spelled in camel, Pascal or snake case, its status be called `status` or `invoiceStatus`, in
- * either vocabulary; fields of an unexpected type are left out.
+ * Reads leniently and in bounded memory: the invoice may be wrapped in any object; fields of an unexpected type are
+ * left out.
  */
 export class DetailsReader {
   readonly #options: DetailsOptions;
@@ -50,12 +46,10 @@ export class DetailsReader {
     this.#skeleton = new JsonSkeleton(options.charset);
   }
 
-  /** @throws MalformedAnswerError not JSON */
   push(bytes: Uint8Array): void {
     asAnswer(() => this.#skeleton.push(bytes));
   }
 
-  /** @throws MalformedAnswerError not JSON, no invoice in it, or another invoice's */
   end(): InvoiceDetails {
     const json = asAnswer(() => this.#skeleton.end());
     const invoice = findInvoice(json, this.#options);
@@ -98,7 +92,6 @@ function findInvoice(json: unknown, { invoiceId, wirePrefix }: DetailsOptions): 
   return other ?? byStatus;
 }
 
-/** `invoice_id`, `InvoiceId`, `invoice-id` and `invoiceID` are `invoiceId`; a key that is so spelled wins over the others. */
 function withCamelKeys(object: JsonObject): JsonObject {
   const named = Object.entries(object).map(([key, value]) => [camelCase(key), key, value] as const);
   const respelled = named.filter(([camel, key]) => camel !== key && !Object.hasOwn(object, camel));
@@ -141,7 +134,6 @@ function statusTextsOf({ invoiceStatus, status }: JsonObject): readonly string[]
   return values.map(textIn).filter((text) => text !== '');
 }
 
-/** A key that occurs twice with different statuses: unknown, unless one is a void. */
 function isContradicted({ invoiceStatus, status }: JsonObject): boolean {
   return invoiceStatus instanceof Contradiction || status instanceof Contradiction;
 }
@@ -158,7 +150,6 @@ function textOrNull(value: unknown): string | null | undefined {
   return value === null ? null : readText(value);
 }
 
-/** Read like deliveries, since a service that quotes numbers does so in both. */
 function recognizedHeader(
   object: JsonObject,
   wirePrefix: string,

@@ -1,5 +1,3 @@
-/** How work continues after an error of the billing service or its storage, by error code. */
-
 import type { Reaction } from './errors.ts';
 
 export interface ServiceError {
@@ -24,7 +22,6 @@ export const SERVICE_ERRORS = {
   'unexpected-answer': { reaction: 'operator', scope: 'endpoint' },
   'server-fault': { reaction: 'retry', scope: 'endpoint' },
   'deadline-exceeded': { reaction: 'retry', scope: 'endpoint' },
-  /** The activity's own timeout. */
   timeout: { reaction: 'retry', scope: 'endpoint' },
 
   refused: { reaction: 'operator', scope: 'invoice' },
@@ -40,7 +37,6 @@ export const SERVICE_ERRORS = {
   'size-mismatch': { reaction: 'retry', scope: 'invoice' },
 } as const satisfies Readonly<Record<string, ServiceError>>;
 
-/** null: not an error of the service or its storage. */
 export function serviceError(code: unknown): ServiceError | null {
   return typeof code === 'string' && Object.hasOwn(SERVICE_ERRORS, code)
     ? SERVICE_ERRORS[code as keyof typeof SERVICE_ERRORS]

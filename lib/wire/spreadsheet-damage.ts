@@ -1,19 +1,17 @@
 /**
- * Signs that a spreadsheet program has read and saved a CSV: numbers in scientific notation, numbers cut to fifteen digits,
- * postal codes without their leading zeros. Count and sum of such a file are right, so only its cells reveal it.
+ * Signs that a spreadsheet program has saved a CSV. Count and sum of such a file are right, so only its cells reveal
+ * it.
  */
 
 import type { CsvFinding, CsvHeader } from './csv-file.ts';
 
 /** Rows of a file that show a sign; `damage_of` in warehouse/sql/csv-session.sql counts the same. */
 export interface DamageCounts {
-  /** Text such as 1.77E+15; no carrier writes a plus sign. */
   readonly scientific: number;
-  /** Tracking numbers of more than 15 digits; of these the ones with only zeros behind the fifteenth, and the zeros in all. */
+  /** More than 15 digits; of these with only zeros behind the fifteenth; and the zeros in all. */
   readonly long_numbers: number;
   readonly cut_numbers: number;
   readonly cut_zeros: number;
-  /** Origins of five digits; of three or four; the latter in US dollars. */
   readonly full_origins: number;
   readonly short_origins: number;
   readonly short_us_origins: number;
@@ -26,10 +24,8 @@ export const NO_DAMAGE: DamageCounts = {
 
 export const SPREADSHEET_RULE = 'spreadsheet';
 
-/** By chance, numbers end in so many zeros in one file of ten thousand. */
 const MIN_CUT_ZEROS = 4;
 
-/** A finding for each sign; none: nothing shows that a spreadsheet has saved the file. */
 export function damageFindings(counts: DamageCounts): readonly CsvFinding[] {
   const { scientific, long_numbers, cut_numbers, cut_zeros, full_origins, short_origins } = counts;
   const found: CsvFinding[] = [];

@@ -2,28 +2,22 @@
 
 import { isUtf8 } from 'node:buffer';
 
-/** The missing bytes of a character; `low` and `high` bound the next byte (RFC 3629, section 4). */
 interface Missing {
   bytes: number;
   low: number;
   high: number;
 }
 
-/** Where the text stops being UTF-8. */
 export interface Utf8Fault {
   /** In the chunk: of the wrong byte or, for a character that was cut short, of what came instead of its rest. */
   readonly offset: number;
-  /** The invalid byte, or the beginning of the character. */
   readonly bytes: readonly number[];
 }
 
-/** Validates chunk by chunk; a character may be cut anywhere between two chunks. */
 export class Utf8Validator {
   readonly #missing: Missing = { bytes: 0, low: 0x80, high: 0xbf };
-  /** Bytes of the incomplete character. */
   #begun: number[] = [];
 
-  /** Almost always empty, then it costs about 0.1 ns a byte. */
   check(chunk: Uint8Array): readonly Utf8Fault[] {
     const faults: Utf8Fault[] = [];
     const begun = this.#walk(chunk, 0, chunk.length, faults, true);
@@ -36,12 +30,10 @@ export class Utf8Validator {
     return faults;
   }
 
-  /** Whether the stream ends inside a character. */
   endsInsideCharacter(): boolean {
     return this.#missing.bytes > 0;
   }
 
-  /** Byte by byte from `from`; with `untilWhole` only to the end of a character that has begun. */
   #walk(chunk: Uint8Array, from: number, to: number, faults: Utf8Fault[], untilWhole: boolean): number {
     const missing = this.#missing;
     let i = from;
@@ -71,7 +63,6 @@ function owe(missing: Missing, bytes: number, low = 0x80, high = 0xbf): void {
   missing.high = high;
 }
 
-/** Starts a character of several bytes; false when none starts with this byte. */
 function begin(missing: Missing, lead: number): boolean {
   if (lead < 0xc2 || lead > 0xf4) return false;
   if (lead < 0xe0) owe(missing, 1);
@@ -81,7 +72,6 @@ function begin(missing: Missing, lead: number): boolean {
   return true;
 }
 
-/** How many bytes at the end belong to a character whose rest is in the next chunk: 0 to 3. */
 function cutCharacterLength(chunk: Uint8Array, from: number): number {
   for (let length = 1; length <= 3 && chunk.length - length >= from; length++) {
     const byte = chunk[chunk.length - length] as number;

@@ -1,20 +1,17 @@
-/** Requests to the warehouse and their results, as far as they also pass through Temporal. */
-
 import type { CsvFinding, CsvTolerance } from './csv-file.ts';
 import type { FileSource, InvoiceState } from './names.ts';
 
 export interface LoadRequest {
   readonly invoiceId: string;
-  /** The archive's key of the file. */
   readonly sha256: string;
   readonly source: FileSource;
-  /** Announced by the event or the regenerate response; null for export-csv and imported files. */
+  /** null for export-csv and imported files. */
   readonly announcedSha256: string | null;
-  /** The announced hash if it is that of the file as HTTP encoded it. */
+  /** Set if the announced hash is that of the file as HTTP encoded it. */
   readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
-  /** Load the file although a spreadsheet seems to have changed its cells; false by default. */
+  /** Although a spreadsheet seems to have changed its cells; false by default. */
   readonly acceptsSpreadsheet?: boolean;
 }
 
@@ -27,7 +24,6 @@ export type Proof =
   | 'unproved';
 
 export interface Discrepancy {
-  /** `shipment-count`, `total-amount`, `status-contradicts-type`, `no-final-line-end`, … */
   readonly rule: string;
   readonly stated: string;
   readonly found: string;
@@ -37,7 +33,6 @@ export interface Discrepancy {
 export interface OutrankedBy {
   /** null: no version counts, and the service named the hash of another file. */
   readonly version: number | null;
-  /** Hash of that version, or the hash that the service named. */
   readonly sha256: string;
   readonly proof: 'chosen' | 'announced' | 'named' | 'none';
 }
@@ -57,21 +52,18 @@ export interface LoadedRows {
   readonly isDamaged: boolean;
 }
 
-/** The file breaks a rule; nothing of it was loaded. */
 export interface Rejection {
   readonly outcome: 'rejected';
   /** The first 100, in the order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** The search ended at the limit; there may be more findings. */
   readonly isCutOff?: boolean;
-  /** The values of `BILLSYNC_CSV_TOLERATE` that would accept the file; missing: none would. */
+  /** Missing: none would accept the file. */
   readonly neededTolerances?: readonly CsvTolerance[];
 }
 
 export type FileLoadOutcome =
   | ({ readonly outcome: 'loaded' } & LoadedRows)
-  /** The invoice is voided; nothing was loaded. */
   | { readonly outcome: 'voided' }
   | Rejection
   /** Without an announced hash, and count or sum contradict the header. */
@@ -82,28 +74,22 @@ export type LoadOutcome =
   /** `countingVersion`: the version in totals, which may be another one; null: none. */
   | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number | null } & LoadedRows);
 
-/** `checked`: the file would be loaded, with this result. */
 export type CheckOutcome =
   | LoadOutcome
   | ({ readonly outcome: 'checked' } & Omit<LoadedRows, 'loadId' | 'version'>);
 
 export interface ImportRequest {
-  /** Copied, never moved. */
   readonly path: string;
   /** null: the Invoice ID of the file's first row. */
   readonly invoiceId: string | null;
-  /** Checks the file and writes nothing. */
   readonly dryRun?: boolean;
-  /** Loads the file although a spreadsheet seems to have changed its cells. */
   readonly acceptsSpreadsheet?: boolean;
 }
 
 export interface Imported {
-  /** null: neither the request nor the file names an invoice. */
   readonly invoiceId: string | null;
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Without the header row. */
   readonly records: number;
   readonly outcome: CheckOutcome;
 }
@@ -114,9 +100,7 @@ export interface Imported {
  */
 export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
 
-/** The state and totals of an invoice, to compare many invoices with the service. */
 export interface LedgerStatus {
-  /** In lower case. */
   readonly invoiceId: string;
   readonly state: InvoiceState;
   /** From header and details; null: not stated. Decimal text. */
@@ -136,10 +120,8 @@ export interface DueInvoice {
 
 interface DecisionOf {
   readonly invoiceId: string;
-  /** The user name of the operator. */
   readonly by: string;
   readonly reason: string;
-  /** Returns the outcome and writes nothing. */
   readonly isDryRun: boolean;
 }
 
@@ -155,14 +137,11 @@ export interface Decided {
     | 'done'
     | 'unknown-invoice'
     | 'not-voided'
-    /** The service itself states the void. */
     | 'voided-by-service'
     | 'no-such-version'
     | 'counts-already';
-  /** Afterwards; null: unknown invoice. */
   readonly state: InvoiceState | null;
   readonly partnerId: string | null;
-  /** The loaded versions. */
   readonly versions: readonly number[];
 }
 
@@ -172,14 +151,11 @@ export interface Publication {
   readonly path: string;
   readonly invoices: number;
   readonly shipments: number;
-  /** Write-ahead logs beside the file or its kept copies that were removed. */
   readonly removedWals?: readonly string[];
 }
 
-/** A difference between the warehouse and the archive. */
 export interface Drift {
   readonly invoiceId: string;
-  /** `rows`, `sum`, `hash`, `currency`, `invoice-id`, `file-missing`, `load-missing`, `orphan-rows`, … */
   readonly rule: string;
   readonly expected: string;
   readonly found: string;
@@ -189,11 +165,9 @@ export interface Verification {
   readonly invoices: number;
   readonly shipments: number;
   readonly filesRead: number;
-  /** Loads whose file was purged: their rows were compared with the recorded totals only. */
+  /** Loads whose file was purged: only their recorded totals were compared. */
   readonly purged?: number;
   readonly drift: readonly Drift[];
-  /** The number of all, if `drift` is cut off. */
   readonly driftInAll?: number;
-  /** Recorded discrepancies; they are not drift. */
   readonly discrepancies: number;
 }

@@ -1,7 +1,4 @@
-/**
- * The lifecycle of invoices and their events (spec 3, 6). The status of an invoice and its event are written together, so that a
- * restart never finds one without the other.
- */
+/** The status of an invoice and its event are written together, so that a restart never finds one without the other. */
 
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { buildEvent, type FileLocation, ofUnknownType, strikeTotals } from '../delivery/events.ts';
@@ -31,7 +28,6 @@ export interface BillingOptions extends ExportsOptions, InvoiceBookOptions {
   readonly hasBilling: boolean;
 }
 
-/** The allowed transitions (spec 3). */
 const MOVES: Readonly<Record<InternalStatus, readonly InternalStatus[]>> = {
   DRAFT: ['PENDING_APPROVAL', 'CANCELED'],
   PENDING_APPROVAL: ['APPROVED', 'CANCELED'],
@@ -49,7 +45,6 @@ export class Billing extends InvoiceBook {
     this.exports = new Exports(options, this);
   }
 
-  /** Generates an invoice in DRAFT, which emits invoice_created (spec 3). */
   async create(request: NewInvoice = {}): Promise<Invoice> {
     const { store, seed, environment, partner, now, hasBilling, activity } = this.#options;
     requireBilling(hasBilling);
@@ -65,15 +60,12 @@ export class Billing extends InvoiceBook {
     return this.invoice(invoice.invoiceId);
   }
 
-  /** DRAFT to PENDING_APPROVAL; no event (spec 6, rule 1). */
+  /** No event (spec 6, rule 1). */
   submit(invoiceId: string): Invoice {
     return this.#move(invoiceId, 'PENDING_APPROVAL');
   }
 
-  /**
-   * PENDING_APPROVAL to APPROVED, export, invoice_finalized; without an export no event (spec 6, rule 6). The file is prepared
-   * first, so that status, file, event and deliveries are written together.
-   */
+  /** Without an export no event (spec 6, rule 6). The file is prepared first, so that status, file and event are written together. */
   async approve(invoiceId: string): Promise<Invoice> {
     const { faults, activity } = this.#options;
     const pending = this.invoice(invoiceId);
@@ -92,19 +84,17 @@ export class Billing extends InvoiceBook {
     return this.invoice(invoiceId);
   }
 
-  /** To CANCELED, from anywhere but CANCELED; emits invoice_voided. */
   cancel(invoiceId: string): Invoice {
     this.#emit('invoice_voided', this.#move(invoiceId, 'CANCELED'));
     return this.invoice(invoiceId);
   }
 
-  /** From DRAFT or PENDING_APPROVAL to APPROVED. */
   async finalize(invoiceId: string): Promise<Invoice> {
     if (this.invoice(invoiceId).status === 'DRAFT') this.submit(invoiceId);
     return this.approve(invoiceId);
   }
 
-  /** Exports an approved invoice again without a fault: after a failed export, or a malformed file. No event. */
+  /** Without a fault and without an event. */
   async repair(invoiceId: string): Promise<Invoice> {
     const invoice = this.invoice(invoiceId);
     if (invoice.status !== 'APPROVED') {
@@ -120,7 +110,6 @@ export class Billing extends InvoiceBook {
     return next;
   }
 
-  /** Delivers an event once more, to its subscribers or to one registration. */
   resend(eventId: string, registrationId?: string): readonly Delivery[] {
     const { store, registrations, deliveries } = this.#options;
     const event = store.get('event', eventId);
@@ -130,7 +119,7 @@ export class Billing extends InvoiceBook {
     return receivers.map((registration) => deliveries.send(event, registration));
   }
 
-  /** Sends a test payload to one registration, active or not (spec 2.3). */
+  /** To active and inactive registrations (spec 2.3). */
   async testEvent(registrationId: string, eventType: EventType = 'invoice_finalized'): Promise<Delivery> {
     const { store, registrations, deliveries } = this.#options;
     const registration = registrations.get(registrationId);
@@ -144,7 +133,7 @@ export class Billing extends InvoiceBook {
     return deliveries.send(event, registration);
   }
 
-  /** A fresh presigned URL for the newest export; null when there is none (spec 4.3, 7). */
+  /** null without an export (spec 4.3, 7). */
   regenerate(invoiceId: string): FileLocation | null {
     const invoice = this.invoice(invoiceId);
     const file = invoice.exports.at(-1);
@@ -153,7 +142,6 @@ export class Billing extends InvoiceBook {
     return this.exports.locate(invoice, file, moment, this.exports.skewMs(moment));
   }
 
-  /** Sends a change of an invoice to all subscribed webhooks. */
   #emit(eventType: EventType, current: Invoice): void {
     const { store, faults, activity, registrations, deliveries } = this.#options;
     const moment = this.moment('event', current, eventType);
@@ -212,7 +200,6 @@ export class Billing extends InvoiceBook {
   }
 }
 
-/** @throws RefusalError when the table of spec 3 has no such move */
 function assertMove(from: InternalStatus, to: InternalStatus): void {
   const allowed = MOVES[from];
   if (allowed.includes(to)) return;

@@ -1,7 +1,4 @@
-/**
- * The export of invoices to object storage, and the presigned URLs of the files (spec 2.7, 4.3). Only size and hash of a file are
- * stored; its bytes are generated again for each reader.
- */
+/** Only size and hash of a file are stored; its bytes are generated again for each reader. */
 
 import type { FileLocation } from '../delivery/events.ts';
 import { type Faults, type Moment, numberParam, switchParam } from '../faults/faults.ts';
@@ -37,7 +34,6 @@ export class Exports {
     this.#sampleId = uuidFrom(options.seed, options.environment, 'invoice', 0);
   }
 
-  /** The file under a key of object storage, null when there is none. */
   async stored(key: string): Promise<{ invoice: Invoice; file: ExportFile } | null> {
     const invoiceId = key.split('/')[1] ?? '';
     const sample = invoiceId === this.#sampleId ? await this.sampleInvoice() : null;
@@ -47,15 +43,11 @@ export class Exports {
     return file === undefined ? null : { invoice, file };
   }
 
-  /** The bytes of a file. */
   read(invoice: Invoice, file: ExportFile): Generator<Buffer> {
     return csvChunks(this.#book.csvSource(invoice), file.malformation);
   }
 
-  /**
-   * The next file of an invoice: the right one, or one with the named malformation. The caller stores it together with the
-   * new status.
-   */
+  /** The caller stores the file together with the new status. */
   async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
     const folder = invoice.file.key.slice(0, invoice.file.key.lastIndexOf('/'));
     const key = `${folder}/${invoice.exports.length + 1}.csv`;
@@ -64,7 +56,6 @@ export class Exports {
     return { sha256, sizeBytes, key, malformation };
   }
 
-  /** The malformation that a fault gives the file of this invoice; null when none strikes. */
   drawMalformation(invoice: Invoice, moment: Moment): string | null {
     const rule = this.#options.faults.strike('malformed-csv', moment);
     if (rule === null) return null;
@@ -73,13 +64,12 @@ export class Exports {
     return MALFORMATION_NAMES[Math.floor(draw * MALFORMATION_NAMES.length)] ?? 'empty-file';
   }
 
-  /** The clock skew in the instants that the service writes; URLs expire by the right clock. */
+  /** In the instants that the service writes; URLs expire by the right clock. */
   skewMs(moment: Moment): number {
     const rule = this.#options.faults.strike('clock-skew', moment);
     return rule === null ? 0 : numberParam(rule, 'hours') * 3_600_000;
   }
 
-  /** A fresh presigned URL with its expiry, hash and size. */
   locate(invoice: Invoice, file: ExportFile, moment: Moment, skewMs: number): FileLocation {
     const { faults, signingSecret, storageUrl, urlLifetimeSeconds, now } = this.#options;
     const expired = faults.strike('expired-url', moment);

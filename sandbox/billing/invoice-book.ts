@@ -1,5 +1,3 @@
-/** Read access to invoices and tenants. */
-
 import type { Place } from '../faults/fault-catalogue.ts';
 import type { Moment } from '../faults/faults.ts';
 import type { EventType, Invoice, Partner, Tenant } from '../model.ts';
@@ -44,7 +42,6 @@ export class InvoiceBook {
     throw new RefusalError('not_found', `There is no tenant "${name}".`);
   }
 
-  /** The rows as billed. */
   rows(invoice: Invoice): Generator<BilledShipment> {
     return shipmentsOf(invoice, (id) => this.invoice(id));
   }
@@ -57,13 +54,11 @@ export class InvoiceBook {
     return { place, invoiceId, tenantNames: this.tenantNames(tenantId), eventType };
   }
 
-  /** The names by which the target of a fault may name a tenant. */
   tenantNames(tenantId: string | null): readonly string[] {
     const tenant = tenantId === null ? undefined : this.#store.get('tenant', tenantId);
     return tenant === undefined ? [] : namesOf(tenant);
   }
 
-  /** The data of an invoice's CSV. */
   csvSource(invoice: Invoice): CsvSource {
     const tenantColumn = this.tenantOf(invoice)?.name ?? this.partner.name;
     return { invoice, tenantColumn, find: (id) => this.invoice(id) };

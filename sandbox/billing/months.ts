@@ -1,9 +1,4 @@
-/**
- * Months of invoices, one for each tenant and month, at prices that depend on carrier, service, zone and weight. They contain the
- * findings of an audit: a price increase, shipments billed twice, outliers, parcels billed by their size, a minimum charge, second
- * charges, late lines, credits for some of these a month later, an invoice that was canceled and billed again, one that was canceled
- * for good, a month without an invoice, and a last invoice that is not approved.
- */
+/** Plans one invoice for each tenant and month, with the findings of an audit planted in them. */
 
 import type { Shipment, Tenant } from '../model.ts';
 import { fixedText } from '../money.ts';
@@ -16,10 +11,9 @@ export interface PlannedInvoice {
   readonly planted: readonly Planted[];
 }
 
-/** A finding in a line of an invoice; a line may have several. */
 export interface Planted {
   readonly what: Finding;
-  /** Row number in the invoice's file, from 1. */
+  /** From 1. */
   readonly rowNumber: number;
   /** Decimal text: the wrong part of the cost; for a credit, the credited amount. */
   readonly amount: string;
@@ -27,16 +21,14 @@ export interface Planted {
 
 export interface MonthsRequest {
   readonly seed: number;
-  /** Number of months, up to the last complete one. */
   readonly months: number;
-  /** Shipments of each invoice, without the planted ones. */
+  /** Per invoice, without the planted ones. */
   readonly shipments: number;
   readonly now: Date;
   /** `[null]` for an enterprise partner, which has no tenants. */
   readonly tenants: readonly (Tenant | null)[];
 }
 
-/** In the order in which the service would have generated them. */
 export function* planMonths(request: MonthsRequest): Generator<PlannedInvoice> {
   const { months, now, tenants, shipments } = request;
   const raisedFrom = periodOf(now, months - Math.ceil(months / 2)).start;
@@ -46,12 +38,11 @@ export function* planMonths(request: MonthsRequest): Generator<PlannedInvoice> {
     for (const [index, tenant] of tenants.entries()) {
       const earlier = before.get(index) ?? NOTHING_LEFT;
       before.delete(index);
-      // A month that was never billed, of the third tenant, in the middle.
+      // A month that was never billed.
       if (index === 2 && months > 2 && month === Math.floor(months / 2)) continue;
       const random = randomFrom(request.seed, 'month', period.start, index);
       const { lines, leftOver } = billMonth({
         ...{ random, tenant, period, shipments, raisedFrom, earlier },
-        // Late lines come only in some months.
         lateLines: month % 3 === 2 ? Math.ceil(shipments / 20) : 0,
         credits: index % 2 === 0 ? 'far above the usual' : 'billed twice',
       });
@@ -92,7 +83,6 @@ function plantedIn(lines: readonly BilledLine[]): readonly Planted[] {
   );
 }
 
-/** The lines billed again, with one cost corrected and one raised. */
 function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
   return lines.map((billed, at) => {
     const { line, wrong } = billed;
@@ -103,8 +93,6 @@ function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
     return { line: { ...line, billingCost }, wrong: { ...wrong, 'dearer when billed again': more } };
   });
 }
-
-// The lines of one planned invoice, and the planted errors in some of them.
 
 export type Finding =
   | 'raised price'
@@ -118,20 +106,17 @@ export type Finding =
 
 export interface BilledLine {
   readonly line: Shipment;
-  /** The findings with their amounts: see `Planted`. */
   readonly wrong: Readonly<Partial<Record<Finding, string>>>;
 }
 
 export interface Period {
   readonly start: string;
   readonly end: string;
-  /** The second day of the next month, when it is billed. */
   readonly invoiced: string;
 }
 
-/** Lines of this invoice that the tenant's next one bills again or credits. */
+/** Lines that the tenant's next invoice bills again or credits. */
 export interface LeftOver {
-  /** Billed a second time. */
   readonly twice: BilledLine | null;
   readonly credit: BilledLine | null;
 }
@@ -142,14 +127,10 @@ export interface MonthToBill {
   readonly random: Random;
   readonly tenant: Tenant | null;
   readonly period: Period;
-  /** Without the planted ones. */
   readonly shipments: number;
   readonly lateLines: number;
-  /** First day of the higher prices. */
   readonly raisedFrom: string;
-  /** From the tenant's previous invoice. */
   readonly earlier: LeftOver;
-  /** Which finding of this invoice the next one credits. */
   readonly credits: 'far above the usual' | 'billed twice';
 }
 
@@ -180,14 +161,12 @@ export function billMonth(month: MonthToBill): {
   };
 }
 
-/** A second charge for a package that was found heavier. */
 function weighedAgain(month: MonthToBill, { line }: BilledLine): BilledLine {
   const second = { ...line, billableWeight: times(line.billableWeight, 300) };
   const priced = pricedAt(850, second, month);
   return { ...priced, wrong: { ...priced.wrong, 'second charge': priced.line.billingCost } };
 }
 
-/** An outlier. */
 function sixfold({ line, wrong }: BilledLine): BilledLine {
   return {
     line: { ...line, billingCost: times(line.billingCost, 600) },
@@ -195,7 +174,6 @@ function sixfold({ line, wrong }: BilledLine): BilledLine {
   };
 }
 
-/** Billed by its size, at three times the heaviest usual weight. */
 function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
   const cell = { ...line, carrier: CARRIERS[0], carrierZone: '5', serviceLevel: SERVICES[0].name };
   const [usual, billed] = [8, 24].map((pounds) =>
@@ -221,7 +199,7 @@ const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
 /** Few of each, so that every price occurs often enough to be compared. */
 const ZONES = [2, 5, 8] as const;
 const POUNDS = [1, 3, 8] as const;
-/** Prices in cents: a base, an amount for each zone and pound, and a minimum. */
+/** In cents. */
 const SERVICES = [
   { name: 'GROUND', base: 620, zone: 85, pound: 42, min: 1_090 },
   { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, min: 0 },
@@ -229,11 +207,10 @@ const SERVICES = [
 ] as const;
 const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
 /**
- * Zones of a tenant's first lines, which are parcels of three pounds by ground: enough of one price to detect an outlier, and enough
- * zones to detect a general price increase, in each invoice.
+ * Zones of the first lines, all parcels of three pounds by ground: enough of one price to detect an outlier, and enough zones
+ * to detect a general price increase.
  */
 const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
-/** Index of the line that is billed by its size. */
 const BULKY_AT = USUAL_ZONES.length;
 
 /** @param shippedOn a day of the period when it is left out */
@@ -301,7 +278,7 @@ function daysAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** A decimal text multiplied by a percentage, rounded to the cent. */
+/** Rounded to the cent. */
 export function times(text: string, hundredths: number): string {
   return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

@@ -1,7 +1,4 @@
-/**
- * New invoices, and the tenants of the sandbox's partner. The names of the tenants are difficult for software in different ways,
- * because the CSV's Tenant column has them in every row (spec 2.8, 2.9).
- */
+/** The names of the tenants are difficult for software in different ways; the CSV has them in every row (spec 2.8, 2.9). */
 
 import type { Environment, Invoice, Partner, PartnerKind, Shipment, Tenant } from '../model.ts';
 import { parseMoney } from '../money.ts';
@@ -20,7 +17,6 @@ const TENANTS = [
   { name: '北海道マーケット', partnerTenantId: '0042', currencyCode: 'EUR', weightUnit: 'KG' },
 ] as const;
 
-/** The same tenants with the same ids for the same seed and environment. */
 export function seededTenants(seed: number, environment: Environment): readonly Tenant[] {
   return TENANTS.map((tenant, index) => ({
     tenantId: uuidFrom(seed, environment, 'tenant', index),
@@ -28,7 +24,6 @@ export function seededTenants(seed: number, environment: Environment): readonly 
   }));
 }
 
-/** The same partner with the same id for the same seed, environment and kind. */
 export function seededPartner(seed: number, environment: Environment, kind: PartnerKind): Partner {
   return {
     partnerId: uuidFrom(seed, environment, 'partner', kind),
@@ -37,9 +32,7 @@ export function seededPartner(seed: number, environment: Environment, kind: Part
   };
 }
 
-// Partner-level invoices (spec 2.9).
-
-/** The invoices that a partner-level invoice sums: all shipments of all tenants in one currency (spec 2.9). */
+/** All invoices must have one currency (spec 2.9). */
 export function sourcesOf(request: NewInvoice, book: InvoiceBook): readonly Invoice[] {
   if (request.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
   if (request.shipments !== undefined) {
@@ -68,9 +61,7 @@ function unsummed(book: InvoiceBook, currencyCode = 'USD'): readonly Invoice[] {
   );
 }
 
-// A new invoice from a request: numbers, dates, tenant, rows, and their exact total.
-
-/** Fields that a request may set, by their names of spec 2.6; dates are `YYYY-MM-DD`. */
+/** By their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {
   readonly invoiceNumber?: string;
   readonly partnerInvoiceId?: string | null;
@@ -86,9 +77,9 @@ export interface NewInvoice {
   /** Name, id or the partner's own id; left out, the tenants take turns. */
   readonly tenant?: string;
   readonly partnerLevel?: boolean;
-  /** The invoices that a partner-level one sums; left out, every one that no other sums. */
+  /** Left out, every invoice that no other sums. */
   readonly sources?: readonly string[];
-  /** How many rows to draw, or the rows themselves (missing cells are empty). */
+  /** How many rows to draw, or the rows themselves. */
   readonly shipments?: number | readonly Partial<Shipment>[];
   readonly set?: InvoiceSettings;
   readonly scheduleId?: string;
@@ -178,7 +169,7 @@ function planDates(
   };
 }
 
-/** Two invoices in three have no reference of the partner's: the field may be null (spec 2.6). */
+/** null for two invoices in three (spec 2.6). */
 function ownReference(sequence: number): string | null {
   return sequence % 3 === 0 ? `PO-${String(sequence).padStart(5, '0')}` : null;
 }
@@ -207,7 +198,6 @@ function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {
   });
 }
 
-/** Given rows have to contain amounts that the service could bill. */
 function checkCells(content: InvoiceContent, find: InvoicePlan['find']): void {
   if (content.lines === null) return;
   try {

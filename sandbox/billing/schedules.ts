@@ -1,7 +1,4 @@
-/**
- * Billing schedules: they generate invoices, and with auto-approve take them to APPROVED at once, which emits
- * invoice_finalized; single tenants can be set apart from the schedule (spec 3, additional rule).
- */
+/** Spec 3, additional rule. */
 
 import type { Invoice, Schedule } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
@@ -13,13 +10,13 @@ import type { Billing } from './billing.ts';
 export interface NewSchedule {
   readonly name: string;
   readonly enabled?: boolean;
-  /** Seconds between runs, at least 1; null or left out runs only on request. */
+  /** At least 1; null or left out runs only on request. */
   readonly everySeconds?: number | null;
   readonly level?: 'tenant' | 'partner';
-  /** `all`, or tenants by name, id or the partner's own id. */
+  /** By name, id or the partner's own id. */
   readonly tenants?: 'all' | readonly string[];
   readonly autoApprove?: boolean;
-  /** Auto-approve by tenant (name or id), where it differs from the schedule's. */
+  /** By tenant (name or id), where it differs from `autoApprove`. */
   readonly tenantOverrides?: Readonly<Record<string, boolean>>;
   readonly shipments?: number;
 }
@@ -59,7 +56,6 @@ export class Schedules {
     return this.#save({ scheduleId, lastRunAt: null, ...this.#check(request) });
   }
 
-  /** Changes the settings given and leaves the others. */
   edit(scheduleId: string, changes: Partial<NewSchedule>): Schedule {
     const current = this.get(scheduleId);
     return this.#save({ ...current, ...this.#check({ ...current, ...changes }) });
@@ -71,7 +67,6 @@ export class Schedules {
     this.#options.store.remove('schedule', scheduleId);
   }
 
-  /** Generates the schedule's invoices now. */
   run(scheduleId: string): Promise<readonly Invoice[]> {
     const run = this.#generate(this.get(scheduleId));
     const settled: Promise<unknown> = run.catch(() => {}).finally(() => this.#runs.delete(settled));
@@ -79,12 +74,10 @@ export class Schedules {
     return run;
   }
 
-  /** Resolves when no run is under way. */
   async idle(): Promise<void> {
     while (this.#runs.size > 0) await Promise.all(this.#runs);
   }
 
-  /** Forgets all timers; the schedules themselves stay. */
   async close(): Promise<void> {
     for (const scheduleId of [...this.#timers.keys()]) this.#disarm(scheduleId);
     await this.idle();

@@ -1,5 +1,3 @@
-/** Commands for an account: connection, status, tenants, events, API keys. */
-
 import type { Command } from 'commander';
 import type { ApiKey, BillingEvent, Tenant } from '../model.ts';
 import { path, wholeNumber, withQuery } from './arguments.ts';

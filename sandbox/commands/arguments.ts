@@ -1,5 +1,3 @@
-/** Parses arguments: `field=value` pairs, headers, numbers, JSON files. */
-
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandFailure, EXIT, systemFailure } from './verb.ts';
@@ -8,7 +6,7 @@ export function collect(value: string, previous: readonly string[] = []): readon
   return [...previous, value];
 }
 
-/** As `collect`; one argument may hold several values with commas between. */
+/** One argument may hold several values with commas between. */
 export function collectList(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, ...value.split(',').map((item) => item.trim())];
 }
@@ -36,7 +34,7 @@ export function pairs(texts: readonly string[] = []): Record<string, string | nu
   );
 }
 
-/** `Name: value` lines to a map. @throws CommandFailure for a line without a colon */
+/** @throws CommandFailure for a line without a colon */
 export function headerLines(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
@@ -47,7 +45,6 @@ export function headerLines(lines: readonly string[]): Record<string, string> {
   );
 }
 
-/** @throws CommandFailure when the file cannot be read or does not hold a JSON object */
 export function jsonFile(path: string): Record<string, unknown> {
   const text = textOf(path === '-' ? 0 : path);
   try {
@@ -70,18 +67,15 @@ export function textOf(path: string | 0): string {
   }
 }
 
-/** Removes undefined values. */
 export function given(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-/** A path of the admin API with its query, without undefined values. */
 export function withQuery(path: string, values: Record<string, unknown>): string {
   const query = new URLSearchParams(given(values) as Record<string, string>).toString();
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** A path of the admin API whose inserted ids are encoded. */
 export function path(parts: TemplateStringsArray, ...ids: readonly string[]): string {
   return parts.map((part, at) => (at === 0 ? part : encodeURIComponent(ids[at - 1] ?? '') + part)).join('');
 }

@@ -1,4 +1,3 @@
-/** The command group of the sandbox. */
 import { Command } from 'commander';
 import {
   apiKeysCommand,
@@ -17,7 +16,6 @@ import { serveCommand } from './serve.ts';
 import { EXIT } from './verb.ts';
 import { webhooksCommand } from './webhooks.ts';
 
-/** `sandbox` with all its commands; each finds its sandbox by its flags and SANDBOX_DATA_DIR. */
 export function sandboxCommand(): Command {
   const sandbox = new Command('sandbox')
     .description('run and control a local stand-in of the billing service')

@@ -1,5 +1,3 @@
-/** Commands for the sandbox as a whole: activity, seeding, reset. */
-
 import type { Command } from 'commander';
 import type { ActivityLine } from '../state/activity.ts';
 import { given, wholeNumber } from './arguments.ts';

@@ -1,5 +1,3 @@
-/** Commands for deliveries: the log, a test event, a resent event. */
-
 import type { Command } from 'commander';
 import { type Delivery, EVENT_TYPES } from '../model.ts';
 import { given, path, wholeNumber, withQuery } from './arguments.ts';

@@ -1,5 +1,3 @@
-/** Commands for faults: switch one on by name, list them, switch them off. */
-
 import type { Command } from 'commander';
 import type { FaultDefinition } from '../faults/fault-catalogue.ts';
 import type { FaultRule } from '../model.ts';

@@ -1,5 +1,3 @@
-/** Commands for invoices: create, submit, approve, cancel, repair, list. */
-
 import { Argument, type Command } from 'commander';
 import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.ts';
 import { collect, given, jsonFile, pairs, path, wholeNumber, withQuery } from './arguments.ts';
@@ -115,7 +113,6 @@ function invoiceOf({ file, tenant, partnerLevel, shipments, set }: TriggerOption
   };
 }
 
-/** One line for each moved invoice. */
 export function moved(invoices: readonly Invoice[]): string[] {
   return invoices.map((one) => `${one.invoiceId}  ${one.invoiceNumber}  ${one.status}`);
 }

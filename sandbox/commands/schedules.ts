@@ -1,5 +1,3 @@
-/** Commands for billing schedules. */
-
 import { type Command, Option } from 'commander';
 import type { Invoice, Schedule } from '../model.ts';
 import { collect, decimalNumber, given, pairs, path, wholeNumber } from './arguments.ts';

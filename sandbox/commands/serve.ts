@@ -1,4 +1,3 @@
-/** `sandbox serve`: runs the service in the foreground until it is stopped. */
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
@@ -99,7 +98,6 @@ async function start(options: ServeOptions): Promise<Sandbox> {
   }
 }
 
-/** The names that scripts read (`base_url` …), those of the production account below `production`. */
 function announce(sandbox: Sandbox, json: boolean): void {
   const addresses = addressesOf(sandbox);
   const production = addressesOf(sandbox.production);
@@ -111,7 +109,6 @@ function announce(sandbox: Sandbox, json: boolean): void {
   );
 }
 
-/** Warns that other machines can reach the sandbox. */
 function warnOfOpenHost({ host = '127.0.0.1', adminOpen = false }: ServeOptions): void {
   if (/^(127\.|localhost$|::1$)/.test(host)) return;
   process.stderr.write(

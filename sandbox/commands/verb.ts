@@ -1,5 +1,3 @@
-/** The declaration of a command, and the client of the admin API, which finds a running sandbox by its data folder or a given address. */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -26,7 +24,6 @@ export class AdminClient {
   readonly #url: string;
   readonly #agent: Agent;
 
-  /** @throws CommandFailure when no sandbox can be found */
   constructor(options: ConnectionOptions) {
     const dataDir = dataDirOf(options);
     const addresses = options.adminUrl === undefined ? readAddresses(dataDir) : null;
@@ -43,7 +40,7 @@ export class AdminClient {
     });
   }
 
-  /** The parsed answer, null for an empty one. @throws CommandFailure with the sandbox's message */
+  /** null for an empty answer. @throws CommandFailure with the sandbox's message */
   async call({ method, path, body }: AdminCall): Promise<unknown> {
     const response = await this.#request(method, path, body);
     const text = await response.body.text();
@@ -53,7 +50,6 @@ export class AdminClient {
     throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
   }
 
-  /** The lines of an endless answer. */
   async *lines(path: string, signal?: AbortSignal): AsyncGenerator<string> {
     const response = await this.#request('GET', path, undefined, signal);
     let rest = '';
@@ -123,11 +119,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [reason: string, advice: s
   ENAMETOOLONG: ['the name is too long', 'choose a shorter name'],
 };
 
-/**
- * The failure for an error of the operating system, null for any other error.
- *
- * @param path used when the error itself has none
- */
+/** null for an error that the operating system did not raise. @param path used when the error itself has none */
 export function systemFailure(error: unknown, path?: string): CommandFailure | null {
   const { code = '', path: ownPath, syscall } = error as NodeJS.ErrnoException;
   // Node reports a folder that cannot be made, with its parents, on a read-only file system as ENOENT.
@@ -139,7 +131,6 @@ export function systemFailure(error: unknown, path?: string): CommandFailure | n
   return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [message, `  → ${advice}`]);
 }
 
-/** Exit codes of the commands. */
 export const EXIT = {
   diskFull: 1,
   usage: 2,
@@ -150,7 +141,7 @@ export const EXIT = {
   bug: 70,
 } as const;
 
-/** Ends a command with its exit code and at most three lines. */
+/** At most three lines are printed. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;
@@ -170,19 +161,16 @@ export interface VerbOptions extends ConnectionOptions {
   readonly verbose?: boolean;
 }
 
-/** A command that sends one call to a running sandbox and prints the answer. */
 export interface Verb<Options> {
   readonly description: string;
-  /** Printed by --help, without the name of the program. */
+  /** Without the name of the program. */
   readonly example: string;
-  /** Takes --dry-run. */
   readonly writes?: boolean;
-  /** The confirmation of a command that cannot be undone: a prompt on a terminal, `--yes` elsewhere. */
+  /** For a command that cannot be undone. */
   readonly confirm?: (argument: string) => string;
   readonly options?: (command: Command) => Command;
   /** @param argument the first positional argument, empty when it is left out */
   readonly call: (argument: string, options: Options) => AdminCall;
-  /** The answer as lines for people; `--json` prints it whole. */
   readonly lines: (answer: unknown) => readonly string[];
 }
 
@@ -211,7 +199,6 @@ export function verb<Options = VerbOptions>(nameAndArgument: string, definition:
   return command;
 }
 
-/** A command with the options that all commands for a running sandbox share. */
 export function verbCommand(
   name: string,
   { description, example }: Pick<Verb<never>, 'description' | 'example'>,
@@ -227,7 +214,6 @@ export function verbCommand(
     .addHelpText('after', `\nExample:\n  billsync sandbox ${example}`);
 }
 
-/** A command with commands below it. */
 export function group(name: string, description: string, verbs: readonly Command[]): Command {
   const example = `\nExample:\n  billsync sandbox ${name} ${verbs[0]?.name() ?? ''}`;
   const command = new Command(name).description(description).addHelpText('after', example);
@@ -235,7 +221,6 @@ export function group(name: string, description: string, verbs: readonly Command
   return command;
 }
 
-/** Runs a command and sets the exit code of the process. */
 export async function conclude(
   options: { readonly verbose?: boolean },
   work: () => Promise<void>,
@@ -290,7 +275,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(snakeKeys(value), null, 2)}\n`);
 }
 
-/** Aligned columns; control characters are escaped. */
+/** Control characters are escaped. */
 export function table(headers: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
   const cells = [headers, ...rows.map((row) => row.map(plain))];
   const widths = headers.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -302,7 +287,7 @@ export function table(headers: readonly string[], rows: readonly (readonly unkno
   );
 }
 
-/** Keys in snake_case; maps whose keys were chosen by the user stay unchanged. */
+/** Maps whose keys were chosen by the user stay unchanged. */
 export function snakeKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeKeys);
   if (value === null || typeof value !== 'object') return value;

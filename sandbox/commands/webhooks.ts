@@ -1,5 +1,3 @@
-/** Commands for webhook registrations. */
-
 import type { Command } from 'commander';
 import type { Registration } from '../model.ts';
 import { collect, collectList, given, headerLines, path, textOf } from './arguments.ts';
@@ -71,7 +69,6 @@ export function webhooksCommand(): Command {
   return group('webhooks', 'webhook registrations', [list, add, edit, ...switches, remove]);
 }
 
-/** The settings of spec 2.3. */
 function withSettings(command: Command): Command {
   return command
     .option('--name <name>', 'descriptive name')

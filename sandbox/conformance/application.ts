@@ -1,7 +1,4 @@
-/**
- * The actions of a person in the billing application. The specification defines no API for them (spec 1), so a real account is
- * checked without them; the sandbox offers them through its admin API.
- */
+/** The specification defines no API for these actions (spec 1); the sandbox offers them through its admin API. */
 
 import type { Call, Http } from './http.ts';
 
@@ -13,7 +10,6 @@ export interface Tenant {
   readonly partnerTenantId: string;
 }
 
-/** Settings of a registration (spec 2.3). */
 export interface WebhookSettings {
   readonly name: string;
   readonly url: string;
@@ -31,7 +27,6 @@ export interface InvoiceRequest {
   /** Tenant id; without it the service chooses. */
   readonly tenant?: string;
   readonly partnerLevel?: boolean;
-  /** The invoices that a partner-level one sums. */
   readonly sources?: readonly string[];
   readonly shipments?: number;
 }
@@ -43,7 +38,6 @@ export interface ApplicationInvoice {
   readonly currencyCode: string;
 }
 
-/** A line of the delivery log (spec 6, rule 7). */
 export interface LoggedDelivery {
   readonly webhookId: string;
   readonly eventId: string;
@@ -51,7 +45,7 @@ export interface LoggedDelivery {
   readonly attempts: number;
 }
 
-/** The application refused a request; `status` is the HTTP status of its answer. */
+/** `status` is the HTTP status of the answer. */
 export class RefusalError extends Error {
   override readonly name = 'RefusalError';
   readonly status: number;
@@ -63,7 +57,6 @@ export class RefusalError extends Error {
 }
 
 export interface Application {
-  /** The partner's name, which is in the CSV of partner-level invoices (spec 2.9). */
   partnerName(): Promise<string>;
   /** Empty for partners that do not use the tenant feature. */
   tenants(): Promise<readonly Tenant[]>;
@@ -84,24 +77,20 @@ export interface Application {
   invoice(invoiceId: string): Promise<ApplicationInvoice>;
   deliveryLog(invoiceId: string): Promise<readonly LoggedDelivery[]>;
 
-  /** Runs a schedule of these settings once and removes it; the invoices it generated. */
   runSchedule(settings: {
     readonly autoApprove: boolean;
     readonly tenants: 'all' | readonly string[];
-    /** Auto-approve by tenant id, where it differs. */
+    /** By tenant id, where auto-approve differs. */
     readonly overrides: Readonly<Record<string, boolean>>;
   }): Promise<readonly ApplicationInvoice[]>;
 
-  /** Makes the export of the next approval of an invoice fail (spec 6, rule 6). */
+  /** Spec 6, rule 6. */
   failExport(invoiceId: string): Promise<void>;
-  /** Makes regenerating an invoice's URL impossible once (spec 7). */
   failRegenerate(invoiceId: string): Promise<void>;
 
   addApiKey(): Promise<{ readonly keyId: string; readonly key: string }>;
   deactivateApiKey(keyId: string): Promise<void>;
 }
-
-// The application through the sandbox's admin API, with the field names of that API.
 
 interface AdminRegistration {
   readonly registrationId: string;

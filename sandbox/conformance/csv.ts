@@ -1,4 +1,3 @@
-/** Reads an invoice CSV as strictly as the specification writes it (spec 2.8). */
 import { parse } from 'csv-parse/sync';
 
 export const HEADERS = [
@@ -19,7 +18,6 @@ export const HEADERS = [
 ] as const;
 export type Header = (typeof HEADERS)[number];
 
-/** A row by the names of its columns. */
 export type CsvRow = Readonly<Record<Header, string>>;
 
 export interface Csv {
@@ -39,7 +37,7 @@ export function readCsv(body: Buffer): Csv {
   };
 }
 
-/** Line ends outside quotes, counted by kind. */
+/** Line ends outside quotes. */
 export function lineEnds(body: Buffer): { readonly crlf: number; readonly lf: number; readonly cr: number } {
   const counts = { crlf: 0, lf: 0, cr: 0 };
   let isQuoted = false;

@@ -1,7 +1,3 @@
-/**
- * How this service answers the questions that the specification leaves open, and the report.
- */
-
 import { parse } from 'lossless-json';
 import { type Answer, excerpt } from './http.ts';
 import { type Row, typeSketch, type Verdict } from './rule.ts';
@@ -11,11 +7,9 @@ import { SkippedRuleError, type SuiteContext, skip } from './suite-context.ts';
 
 export interface Finding {
   readonly section: string;
-  /** The open question. */
   readonly question: string;
-  /** The observation; null when there is none. */
+  /** null when there is none. */
   readonly found: string | null;
-  /** Why it could not be seen. */
   readonly reason: string | null;
 }
 
@@ -26,7 +20,7 @@ interface Question {
 }
 
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
-/** Standard headers; the other headers of a delivery may be a signature. */
+/** The other headers of a delivery may be a signature. */
 const ORDINARY_HEADERS = ['host', 'connection', 'content-length', 'content-type', 'user-agent', 'accept'];
 
 const QUESTIONS: readonly Question[] = [
@@ -174,10 +168,7 @@ function headersOf(headers: Answer['headers'], wanted: RegExp): string {
     .join('; ');
 }
 
-// The report: a line per rule under its section, then the answers to the open questions.
-
 export interface Report {
-  /** Base URL of the service that was checked. */
   readonly service: string;
   readonly rows: readonly Row[];
   readonly findings: readonly Finding[];

@@ -1,6 +1,4 @@
-/**
- * One HTTPS call at a time, without retries, redirects or decompression, so that a rule sees the answer unchanged.
- */
+/** Without retries, redirects or decompression, so that a rule sees the answer unchanged. */
 
 import { isLosslessNumber, parse } from 'lossless-json';
 import { Agent, request } from 'undici';
@@ -19,7 +17,6 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** No answer: no connection, an untrusted certificate, or a timeout. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 
@@ -38,7 +35,6 @@ export class Http {
     this.#agent = new Agent({ connect: caPem === null ? {} : { ca: caPem } });
   }
 
-  /** @throws UnreachableError */
   async call({ method = 'GET', url, headers = {}, body }: Call): Promise<Answer> {
     try {
       const response = await request(url, {
@@ -60,7 +56,7 @@ export class Http {
   }
 }
 
-/** A JSON object with every number kept as its own digits; null when the body is none. */
+/** Every number keeps its digits; null when the body is no object. */
 export function jsonObject(body: Buffer): Readonly<Record<string, unknown>> | null {
   try {
     const value = parse(body.toString('utf8'));
@@ -74,7 +70,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
-/** The digits of a JSON number; null for everything else. */
+/** null for everything but a JSON number. */
 export function digitsOf(value: unknown): string | null {
   return isLosslessNumber(value) ? value.toString() : null;
 }
@@ -83,7 +79,6 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The start of a body on one line of a report. */
 export function excerpt(body: Buffer, characters = 120): string {
   const text = body
     .subarray(0, characters * 4)

@@ -1,9 +1,6 @@
 /**
- * `npm run conformance`: checks a billing service against its specification, over HTTPS and nothing else.
- *
- * Without arguments it starts the sandbox and checks every rule. With the addresses and credentials of a real account it skips the
- * rules that would change data there, and reports the shapes that the specification leaves open. Exit codes: 0 every rule holds,
- * 1 one does not, 2 wrong usage, 4 refused credentials, 5 unreachable.
+ * `npm run conformance`: checks a billing service against its specification, the sandbox by default. On a real account it skips
+ * the rules that would change data. Exit codes: 0 every rule holds, 1 not, 2 usage, 4 refused credentials, 5 unreachable.
  */
 
 import { readFileSync } from 'node:fs';
@@ -127,7 +124,6 @@ async function checkContext(where: OpenContextOptions, options: Options): Promis
   }
 }
 
-/** @throws UsageError with all missing options */
 function realAccount(options: Options): OpenContextOptions {
   const { env } = process;
   const clientId = options.clientId ?? env.BILLSYNC_CLIENT_ID;

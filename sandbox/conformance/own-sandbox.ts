@@ -1,5 +1,3 @@
-/** The suite's own sandboxes, which are checked over HTTPS like any other service. */
-
 import { type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
 import type { OpenContextOptions, Target } from './suite-context.ts';
 
@@ -8,7 +6,6 @@ export interface OwnSandboxes {
   close(): Promise<void>;
 }
 
-/** Settings of a service whose tokens and URLs expire while a rule waits (see ShortLivedService). */
 const SHORT_LIVED: SandboxOptions = {
   tokenLifetimeSeconds: 2,
   urlLifetimeSeconds: 2,
@@ -16,11 +13,6 @@ const SHORT_LIVED: SandboxOptions = {
   partnerKind: 'enterprise',
 };
 
-/**
- * Starts one sandbox with the lifetimes of the specification and one with short lifetimes.
- *
- * @param responseLimitSeconds time an endpoint has to answer (spec 8: 30 seconds)
- */
 export async function startOwnSandboxes(responseLimitSeconds: number): Promise<OwnSandboxes> {
   const limit = { deliveryTimeoutMs: responseLimitSeconds * 1_000 };
   const [usual, shortLived] = await Promise.all([

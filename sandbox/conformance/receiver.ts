@@ -1,8 +1,3 @@
-/**
- * The partner's endpoint, as the suite needs it: real HTTPS, a path for each rule, every request kept with the
- * instant it came, and an answer that the rule chooses.
- */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +6,7 @@ import { generate } from 'selfsigned';
 import { isObject, jsonObject, textOf } from './http.ts';
 
 export interface ReceivedRequest {
-  /** Milliseconds since the suite started, for distances only. */
+  /** Milliseconds since the suite started. */
   readonly atMs: number;
   readonly method: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -20,7 +15,7 @@ export interface ReceivedRequest {
   readonly payload: Readonly<Record<string, unknown>>;
   readonly eventId: string;
   readonly eventType: string;
-  /** The invoice the payload is about, whatever prefix its field has; null when it names none. */
+  /** null when the payload names none. */
   readonly invoiceId: string | null;
 }
 
@@ -31,7 +26,7 @@ export interface Reply {
   readonly afterMs?: number;
 }
 
-/** Chooses the answer to the nth request for one event, from 1. */
+/** @param attempt from 1, for one event */
 export type Choose = (received: ReceivedRequest, attempt: number) => Reply;
 
 const POLL_MS = 20;
@@ -66,7 +61,6 @@ export class Receiver {
     return receiver;
   }
 
-  /** The address of a path. */
   at(path: string, reply: Choose = () => ({ status: 200 })): string {
     this.#replies.set(path, reply);
     const { port } = this.#server.address() as AddressInfo;
@@ -77,7 +71,7 @@ export class Receiver {
     return this.#received.get(path) ?? [];
   }
 
-  /** Waits until a path received enough; resolves with what it received, however little, when the time is over. */
+  /** Resolves with what was received, however little, when the time is over. */
   async wait(path: string, isEnough: (received: readonly ReceivedRequest[]) => boolean, withinMs: number) {
     const deadline = performance.now() + withinMs;
     while (!isEnough(this.received(path)) && performance.now() < deadline) await sleep(POLL_MS);

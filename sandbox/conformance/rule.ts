@@ -1,7 +1,4 @@
-/**
- * The type of a rule, and the shape of a JSON value without its values, so that a report on a real account contains none of its
- * data: `{ invoiceId: uuid, lineItems: [{ billingCost: decimal }] }`.
- */
+/** Rules report the shape of a JSON value, never its data: `{ invoiceId: uuid, lineItems: [{ billingCost: decimal }] }`. */
 
 import { digitsOf, isObject } from './http.ts';
 import type { SuiteContext } from './suite-context.ts';
@@ -15,7 +12,6 @@ const FORMS: readonly (readonly [string, RegExp])[] = [
   ['decimal text', /^-?\d+\.\d+$/],
 ];
 
-/** The shapes in a list become one, their differences joined by `|`. */
 export function typeSketch(value: unknown): string {
   if (Array.isArray(value)) return `[${joined(value)}]`;
   if (!isObject(value)) return nameOf(value);
@@ -47,15 +43,13 @@ function nameOf(value: unknown): string {
 
 export type Verdict = 'pass' | 'fail' | 'skipped';
 
-/** A line of the report. */
 export interface Row {
-  /** Section of the specification, as `6.7` or `2.5`. */
   readonly section: string;
-  /** Stable name, for `--only` and for scripts. */
+  /** Stable, for `--only` and for scripts. */
   readonly id: string;
   readonly rule: string;
   readonly verdict: Verdict;
-  /** The observation; for a skipped rule the reason. */
+  /** For a skipped rule the reason. */
   readonly seen: string;
 }
 
@@ -65,16 +59,10 @@ export interface Rule {
   readonly rule: string;
   /** Seconds that it has to wait; such rules start first. */
   readonly slow?: number;
-  /**
-   * Resolves with what was seen when the rule holds.
-   *
-   * @throws BrokenRuleError the service breaks it
-   * @throws SkippedRuleError it cannot be checked here, for instance because it would change a real account
-   */
+  /** Resolves with what was seen. @throws BrokenRuleError @throws SkippedRuleError it cannot be checked here */
   readonly check: (context: SuiteContext) => Promise<string>;
 }
 
-/** The service breaks the rule; the message is the observation. */
 export class BrokenRuleError extends Error {
   override readonly name = 'BrokenRuleError';
 }
@@ -87,7 +75,6 @@ export function hold(condition: boolean, seen: string): asserts condition {
   if (!condition) broken(seen);
 }
 
-/** @throws BrokenRuleError with the complaints, when there are any */
 export function holdAll(complaints: readonly string[]): void {
   if (complaints.length > 0) broken(complaints.join('; '));
 }

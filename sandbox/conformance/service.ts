@@ -1,10 +1,8 @@
-/** The service's API as a client sees it: tokens, ping and the three invoice endpoints (spec 4). */
 import { type Answer, type Call, type Http, jsonObject, textOf } from './http.ts';
 
 export interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** null when none was given; the header that takes it is found out (spec 5 does not show it). */
   readonly apiKey: string | null;
 }
 
@@ -14,7 +12,6 @@ export interface ServiceOptions extends Credentials {
   readonly authUrl: string;
 }
 
-/** Parts of a token request that a rule gets wrong on purpose. */
 export interface TokenRequest {
   /** null sends no Authorization at all. */
   readonly authorization?: string | null;
@@ -22,7 +19,6 @@ export interface TokenRequest {
   readonly body?: string;
 }
 
-/** The service refused the given credentials. */
 export class RefusedCredentialsError extends Error {
   override readonly name = 'RefusedCredentialsError';
 }
@@ -40,7 +36,6 @@ export class Service {
     this.apiKey = options.apiKey;
   }
 
-  /** The token call of spec 4.1; a rule may replace parts of it by wrong ones. */
   requestToken(request: TokenRequest = {}): Promise<Answer> {
     const { http, authUrl, clientId, clientSecret } = this.#options;
     const { authorization = basic(clientId, clientSecret) } = request;
@@ -56,7 +51,7 @@ export class Service {
     });
   }
 
-  /** A valid token, cached for half its lifetime. @throws RefusedCredentialsError */
+  /** Cached for half its lifetime. @throws RefusedCredentialsError */
   token(): Promise<string> {
     if (this.#token === null || performance.now() > this.#goodUntilMs) {
       this.#goodUntilMs = Number.POSITIVE_INFINITY;
@@ -65,7 +60,7 @@ export class Service {
     return this.#token;
   }
 
-  /** A call with a valid token, or with the given headers instead. */
+  /** With a valid token, or with the given headers instead. */
   async call(call: Omit<Call, 'url'> & { readonly path: string }): Promise<Answer> {
     const { path, headers, ...rest } = call;
     const own = headers ?? { authorization: `Bearer ${await this.token()}` };
@@ -76,7 +71,6 @@ export class Service {
     });
   }
 
-  /** A call without credentials, for example to storage. */
   plain(call: Call): Promise<Answer> {
     return this.#options.http.call(call);
   }

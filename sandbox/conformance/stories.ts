@@ -1,5 +1,3 @@
-/** The preparations of rules in the application. Each runs once for all its rules. */
-
 import { createHash } from 'node:crypto';
 import { Decimal } from 'decimal.js';
 import type {
@@ -16,9 +14,8 @@ import { broken, hold } from './rule.ts';
 import type { Service } from './service.ts';
 import { type SuiteContext, skip } from './suite-context.ts';
 
-/** Maximum wait for something that should arrive at once. */
 export const SOON_MS = 10_000;
-/** Headers that the suite's registrations carry; HTTP Basic is what the specification calls common (spec 2.3). */
+/** HTTP Basic is what the specification calls common (spec 2.3). */
 export const CUSTOM_HEADERS = {
   authorization: 'Basic cGFydG5lcjpzM2NyZXQ6Kw==',
   'x-partner-system': 'erp 7; blue',
@@ -32,14 +29,12 @@ export interface Endpoint {
 }
 
 export interface EndpointSettings extends Partial<WebhookSettings> {
-  /** The application to register with; the context's own when left out. */
+  /** The context's own when left out. */
   readonly at?: Application;
   readonly reply?: Choose;
-  /** Left inactive when false. */
   readonly active?: boolean;
 }
 
-/** Registers a new endpoint of the suite and enables it. */
 export async function openEndpoint(context: SuiteContext, request: EndpointSettings = {}): Promise<Endpoint> {
   const { reply, active = true, at: application = context.application, ...settings } = request;
   endpoints += 1;
@@ -50,7 +45,6 @@ export async function openEndpoint(context: SuiteContext, request: EndpointSetti
   return { path, webhookId };
 }
 
-/** The requests that an endpoint received for one invoice, as soon as there are `count` of them. */
 export async function receive(
   context: SuiteContext,
   { path, invoiceId, count }: { path: string; invoiceId: string; count: number },
@@ -65,7 +59,7 @@ export async function receive(
   return all.filter(isOurs);
 }
 
-/** The delivery of an event. @throws BrokenRuleError when it does not arrive */
+/** @throws BrokenRuleError when it does not arrive */
 export async function receiveEvent(
   context: SuiteContext,
   path: string,
@@ -83,11 +77,9 @@ export interface ApprovedInvoice {
   readonly tenant: Tenant | null;
   readonly created: ReceivedRequest;
   readonly finalized: ReceivedRequest;
-  /** Everything the endpoint received of this invoice. */
   readonly received: readonly ReceivedRequest[];
 }
 
-/** A tenant-level invoice that went from DRAFT to APPROVED, and what an endpoint for all events received of it. */
 export async function approvedInvoice(context: SuiteContext): Promise<ApprovedInvoice> {
   const { application } = context;
   const { path } = await openEndpoint(context, { headers: CUSTOM_HEADERS });
@@ -104,7 +96,7 @@ export interface PartnerInvoice extends ApprovedInvoice {
   readonly sources: readonly ApplicationInvoice[];
 }
 
-/** A partner-level invoice that sums tenant-level ones of one currency (spec 2.9). */
+/** Spec 2.9. */
 export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvoice> {
   const { application } = context;
   const { path } = await openEndpoint(context);
@@ -122,7 +114,6 @@ export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvo
   return { ...(await approve(context, path, request, null)), sources };
 }
 
-/** An approved invoice that was canceled afterwards, and its three events in the order they came. */
 export async function canceledInvoice(
   context: SuiteContext,
 ): Promise<ApprovedInvoice & { readonly voided: ReceivedRequest }> {
@@ -134,7 +125,7 @@ export async function canceledInvoice(
   return { ...approved, voided, received: await receive(context, { path, invoiceId, count: 3 }) };
 }
 
-/** An approved invoice whose export failed, and what was received of it (spec 6, rule 6). */
+/** Spec 6, rule 6. */
 export async function unexportedInvoice(context: SuiteContext) {
   const { application } = context;
   const { path } = await openEndpoint(context);
@@ -147,22 +138,19 @@ export async function unexportedInvoice(context: SuiteContext) {
   return { invoiceId, received: await receive(context, { path, invoiceId, count: 1 }) };
 }
 
-/** A file as it came through a regenerated URL, with the facts that were announced for it. */
 export interface Download {
   readonly invoiceId: string;
-  /** The regenerate answer's body (spec 4.3). */
   readonly location: Readonly<Record<string, unknown>>;
   readonly url: string;
   readonly answer: Answer;
   readonly sha256: string;
-  /** null when the file cannot be read as a CSV, for the reason given. */
+  /** null when the file cannot be read as a CSV. */
   readonly csv: Csv | null;
   readonly csvProblem: string | null;
-  /** Tenant and announcement are known only where the suite made the invoice. */
+  /** null unless the suite made the invoice. */
   readonly approved: ApprovedInvoice | null;
 }
 
-/** The file of the first invoice that may be read. */
 export async function download(context: SuiteContext): Promise<Download> {
   const approved = context.hasApplication ? await context.once(approvedInvoice) : null;
   const invoiceId =
@@ -193,12 +181,10 @@ export function tryCsv(body: Buffer): Pick<Download, 'csv' | 'csvProblem'> {
   }
 }
 
-/** The rows, or the reason why there are none as a broken rule. */
 export function rowsOf({ csv, csvProblem }: Pick<Download, 'csv' | 'csvProblem'>): Csv['rows'] {
   return csv?.rows ?? broken(`the file is no CSV: ${csvProblem}`);
 }
 
-/** Exact sum of Billing Cost. @throws BrokenRuleError naming the cell that is no decimal */
 export function sumOf(rows: Csv['rows']): Decimal {
   return rows.reduce((sum, row) => sum.plus(decimal(row['Billing Cost'])), new Decimal(0));
 }
@@ -207,7 +193,6 @@ export function decimal(text: string): Decimal {
   return /^-?\d+(\.\d+)?$/.test(text) ? new Decimal(text) : broken(`"${text}" is no decimal`);
 }
 
-/** A JSON number of a payload, exactly. */
 export function decimalOf(value: unknown, name: string): Decimal {
   const digits = digitsOf(value) ?? broken(`${name} is ${JSON.stringify(value) ?? 'missing'}, no number`);
   return new Decimal(digits);

@@ -1,11 +1,8 @@
-/** The context that rules share: the service, its application, and the endpoint. */
-
 import { AdminApplication, type Application } from './application.ts';
 import { Http } from './http.ts';
 import { Receiver } from './receiver.ts';
 import { Service } from './service.ts';
 
-/** A service with short lifetimes, neutral spelling of the id fields, and a partner without tenants. */
 export interface ShortLivedService {
   readonly service: Service;
   readonly application: Application;
@@ -16,14 +13,14 @@ export interface SuiteContextOptions {
   /** null on a real account, where nothing may be changed. */
   readonly application: Application | null;
   readonly shortLived: ShortLivedService | null;
-  /** The same service in its other environment (spec 5), called with this environment's credentials. */
+  /** Called with this environment's credentials (spec 5). */
   readonly otherEnvironment: Service | null;
   readonly receiver: Receiver | null;
   /** Finalized invoices of a real account that may be read. */
   readonly invoiceIds: readonly string[];
-  /** How long the service gives an endpoint to answer (spec 8: 30 seconds). */
+  /** Spec 8: 30 seconds. */
   readonly responseLimitMs: number;
-  /** Longest wait that still counts as a brief delay before the retry (spec 8). */
+  /** Longest wait that still counts as brief (spec 8). */
   readonly briefDelayMs: number;
 }
 
@@ -49,22 +46,19 @@ export class SuiteContext {
     return this.#options.application !== null;
   }
 
-  /** @throws SkippedRuleError on a real account */
+  /** @throws SkippedRuleError on a real account, here and below */
   get application(): Application {
     return this.#options.application ?? skip('it would change data in the account');
   }
 
-  /** @throws SkippedRuleError on a real account */
   get receiver(): Receiver {
     return this.#options.receiver ?? skip('it would register a webhook in the account');
   }
 
-  /** @throws SkippedRuleError on a real account */
   get shortLived(): ShortLivedService {
     return this.#options.shortLived ?? skip('it would take as long as the lifetimes of the account');
   }
 
-  /** Runs a preparation once for all the rules that use it. */
   once<T>(story: (context: SuiteContext) => Promise<T>): Promise<T> {
     const earlier = this.#results.get(story) as Promise<T> | undefined;
     if (earlier !== undefined) return earlier;
@@ -78,9 +72,6 @@ export function skip(reason: string): never {
   throw new SkippedRuleError(reason);
 }
 
-// Opens the context from addresses and credentials: clients, and an endpoint when a rule needs one.
-
-/** Where a service is and how to call it. */
 export interface Target {
   readonly baseUrl: string;
   readonly authUrl: string;
@@ -89,15 +80,14 @@ export interface Target {
   readonly apiKey: string | null;
   /** Trusted instead of the system's CAs; null keeps those. */
   readonly caPem: string | null;
-  /** The sandbox's application; null on a real account, where nothing may be changed. */
+  /** null on a real account, where nothing may be changed. */
   readonly adminUrl: string | null;
 }
 
 export interface OpenContextOptions {
   readonly target: Target;
-  /** A sandbox that grants short lives, spells neutrally and has a partner without tenants. */
+  /** Short lives, neutral spelling, a partner without tenants. */
   readonly shortLived?: Target;
-  /** Addresses of the target's other environment (spec 5). */
   readonly otherEnvironment?: Pick<Target, 'baseUrl' | 'authUrl'>;
   readonly invoiceIds?: readonly string[];
   readonly responseLimitMs?: number;
@@ -140,7 +130,6 @@ export async function openSuiteContext(options: OpenContextOptions): Promise<Ope
   return { context, close };
 }
 
-/** The rule cannot be checked here; the message is the reason. */
 export class SkippedRuleError extends Error {
   override readonly name = 'SkippedRuleError';
 }

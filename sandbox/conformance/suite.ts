@@ -1,4 +1,4 @@
-/** Runs the rules in parallel. A failing rule never ends the suite; an absent service does. */
+/** A failing rule never ends the suite; an absent service does. */
 import { UnreachableError } from './http.ts';
 import { BrokenRuleError, type Row, type Rule } from './rule.ts';
 import { authorizationRules } from './rules/authorization.ts';
@@ -27,15 +27,12 @@ export const RULES: readonly Rule[] = [
 const AT_ONCE = 8;
 
 export interface SuiteOptions {
-  /** Sections (`6`, `6.7`) or ids of the rules to run; empty runs all. */
+  /** Sections (`6`, `6.7`) or ids; empty runs all. */
   readonly only?: readonly string[];
   readonly onRow?: (row: Row) => void;
 }
 
-/**
- * @returns a row per rule, ordered by section
- * @throws RefusedCredentialsError, UnreachableError when the service cannot be checked at all
- */
+/** @throws RefusedCredentialsError, UnreachableError when the service cannot be checked at all */
 export async function runSuite(
   context: SuiteContext,
   { only = [], onRow = () => {} }: SuiteOptions = {},

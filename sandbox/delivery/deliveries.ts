@@ -1,7 +1,4 @@
-/**
- * Sends events to partner endpoints (spec 4.6, 6, 8): immediately, 30 seconds for the answer, one retry after a brief delay,
- * then logged and not requeued. Registrations do not wait for one another.
- */
+/** Spec 4.6, 6, 8: immediately, 30 seconds for the answer, one retry after a brief delay, then logged and not requeued. */
 
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -22,16 +19,15 @@ export interface DeliveriesOptions {
   readonly tenantNames: (tenantId: string | null) => readonly string[];
 }
 
-/** The initial attempt and one retry (spec 8). */
 const ATTEMPTS = 2;
-/** The log keeps this many deliveries; the oldest finished ones are removed. */
+/** The oldest finished ones are removed. */
 const MAX_DELIVERIES = 50_000;
 
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #receivers = new Map<string, Receiver>();
   readonly #inProgress = new Set<Promise<void>>();
-  /** Deliveries that a fault holds back until a later event of the same invoice was delivered. */
+  /** By sequence: deliveries that a fault holds until a later event of the invoice was delivered. */
   readonly #held = new Map<string, AbortController>();
   #stopping = stopController();
 
@@ -44,7 +40,7 @@ export class Deliveries {
     return [...this.#options.store.all('delivery').values()];
   }
 
-  /** Starts delivering and returns at once; `idle` resolves when it is over. */
+  /** Returns at once; `idle` resolves when it is over. */
   send(event: BillingEvent, registration: Registration): Delivery {
     const delivery: Delivery = {
       deliveryId: randomUUID(),
@@ -65,7 +61,7 @@ export class Deliveries {
     return delivery;
   }
 
-  /** Continues what a stop or a kill left unfinished; makes at least one more attempt. */
+  /** Continues unfinished deliveries; makes at least one more attempt. */
   resume(): void {
     for (const delivery of this.list()) {
       const event = this.#options.store.get('event', delivery.eventId);
@@ -73,18 +69,16 @@ export class Deliveries {
     }
   }
 
-  /** Resolves when no delivery is in progress or scheduled. */
   async idle(): Promise<void> {
     while (this.#inProgress.size > 0) await Promise.all(this.#inProgress);
   }
 
-  /** Stops deliveries for a reset; later ones are sent again. */
   async abandon(): Promise<void> {
     await this.close();
     this.#stopping = stopController();
   }
 
-  /** Stops at once; unfinished deliveries stay pending, and `resume` of the next start continues them. */
+  /** Unfinished deliveries stay pending, and `resume` of the next start continues them. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#receivers.values()].map((receiver) => receiver.close()));
@@ -239,7 +233,7 @@ function lost(error: string): AttemptResult {
   return { status: null, error, responseBody: '' };
 }
 
-/** Deliveries of one invoice to one registration: only these have an order that a fault can change. */
+/** Only deliveries of one invoice to one registration have an order that a fault can change. */
 function sequenceOf({ invoiceId, registrationId }: Delivery): string {
   return `${registrationId} ${invoiceId}`;
 }

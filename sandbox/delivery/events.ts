@@ -1,10 +1,9 @@
-/** Builds the envelope of spec 2.4 to 2.7 as exact text. */
 import { invoiceFields } from '../choices.ts';
 import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.ts';
 import { type ExactNumber, moneyText, parseMoney } from '../money.ts';
 
-/** The four fields of spec 2.7 and of the regenerate answer (spec 4.3). */
+/** Spec 2.7, 4.3. */
 export interface FileLocation {
   readonly presignedUrl: string;
   readonly presignedUrlExpiresAt: string;
@@ -27,10 +26,7 @@ export interface EventParts {
   readonly skewMs: number;
 }
 
-/**
- * @param faults null: an event without faults
- * @returns the event and its body as it is sent, to the byte, also on a retry
- */
+/** @param faults null: an event without faults */
 export function buildEvent(parts: EventParts, faults: Faults | null, moment: Moment): BillingEvent {
   const { eventId, invoice, testEvent } = parts;
   const isV2 = (faults?.strike('schema-v2', moment) ?? null) !== null;
@@ -56,7 +52,7 @@ export function buildEvent(parts: EventParts, faults: Faults | null, moment: Mom
   };
 }
 
-/** The same envelope with an unknown event type, as a later version of the service could send it (spec 9). */
+/** As a later version of the service could send it (spec 9). */
 export function ofUnknownType(event: BillingEvent, eventId: string, eventType: string): BillingEvent {
   const body = event.body
     .replace(JSON.stringify(event.eventId), JSON.stringify(eventId))
@@ -64,7 +60,7 @@ export function ofUnknownType(event: BillingEvent, eventId: string, eventType: s
   return { ...event, eventId, eventType, body };
 }
 
-/** Totals that a fault makes differ from the rows; null when none strikes. */
+/** null when no fault strikes. */
 export function strikeTotals(faults: Faults, moment: Moment, invoice: Invoice): StatedTotals | null {
   const totals = faults.strike('wrong-totals', moment);
   const currency = faults.strike('other-currency', moment);

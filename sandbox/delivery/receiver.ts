@@ -1,5 +1,3 @@
-/** The connections to one partner endpoint, and one delivery attempt over them (spec 4.6, 8). */
-
 import { Readable } from 'node:stream';
 import { Pool } from 'undici';
 import { DELIVERY_CONTENT_TYPE, DELIVERY_METHOD, DELIVERY_USER_AGENT } from '../choices.ts';
@@ -7,9 +5,8 @@ import type { DeliveryAttempt, Registration } from '../model.ts';
 
 export type AttemptResult = Pick<DeliveryAttempt, 'status' | 'error' | 'responseBody'>;
 
-/** Concurrent requests to one endpoint, so that a slow endpoint delays only its own deliveries. */
+/** Per endpoint, so that a slow endpoint delays only its own deliveries. */
 const CONNECTIONS = 16;
-/** Bytes of an answer that are read, and characters of it that the delivery log keeps. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 const MAX_LOGGED_CHARACTERS = 2_000;
 
@@ -20,10 +17,8 @@ export class Receiver {
   #busy = 0;
 
   /**
-   * Without a CA of its own, a registration accepts any certificate: endpoints under test run on laptops with
-   * self-signed certificates.
-   *
-   * @param timeoutMs maximum duration of a request, connecting included
+   * Without a CA of its own, a registration accepts any certificate: endpoints under test are often self-signed.
+   * @param timeoutMs connecting included
    */
   constructor({ url, caPem }: Registration, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
@@ -37,7 +32,7 @@ export class Receiver {
     });
   }
 
-  /** Runs `work` as soon as a connection is free, in the order of the calls. */
+  /** In the order of the calls. */
   async withConnection<T>(work: () => Promise<T>): Promise<T> {
     if (this.#busy < CONNECTIONS) this.#busy += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -50,11 +45,7 @@ export class Receiver {
     }
   }
 
-  /**
-   * Sends one request; a 2xx answer has no error (spec 4.6). Redirects are not followed.
-   *
-   * @param cutOff a fault: the connection breaks in the middle of the body
-   */
+  /** A 2xx answer has no error (spec 4.6). Redirects are not followed. @param cutOff the connection breaks inside the body */
   async post({ url, headers }: Registration, body: string, cutOff: boolean): Promise<AttemptResult> {
     const { pathname, search } = new URL(url);
     const bytes = Buffer.from(body);
@@ -75,7 +66,7 @@ export class Receiver {
     }
   }
 
-  /** Breaks every connection: requests in progress end with an error. */
+  /** Requests in progress end with an error. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
@@ -102,7 +93,7 @@ async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {
   throw new Error('The connection broke off inside the body (fault).');
 }
 
-/** The start of an answer for the log; the rest of a long one is not read. */
+/** The rest of a long answer is not read. */
 async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

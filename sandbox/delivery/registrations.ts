@@ -1,4 +1,3 @@
-/** Webhook registrations and their rules (spec 2.3): HTTPS only, inactive at first, one or more event types. */
 import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, requireBilling } from '../refusal.ts';
@@ -8,7 +7,7 @@ export interface NewRegistration {
   readonly name: string;
   readonly url: string;
   readonly eventTypes?: readonly string[];
-  /** `all`, or tenants by name, id or the partner's own id. */
+  /** By name, id or the partner's own id. */
   readonly tenants?: 'all' | readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly caPem?: string | null;
@@ -23,7 +22,7 @@ export interface RegistrationsOptions {
   readonly findTenantId: (name: string) => string;
 }
 
-/** Headers that HTTP itself needs; a custom one of these would break the request. */
+/** A custom one of these would break the request. */
 const RESERVED_HEADERS = ['host', 'content-length', 'transfer-encoding', 'connection', 'expect', 'upgrade'];
 
 export class Registrations {
@@ -33,7 +32,6 @@ export class Registrations {
     this.#options = options;
   }
 
-  /** The summary list of the application (spec 2.3). */
   list(): readonly Registration[] {
     return [...this.#options.store.all('registration').values()];
   }
@@ -45,7 +43,7 @@ export class Registrations {
     throw new RefusalError('not_found', `There is no webhook registration "${registrationId}".`);
   }
 
-  /** A new registration is inactive, so that it can be tested first. @throws RefusalError with the setting */
+  /** Inactive, so that it can be tested first. @throws RefusalError with the setting */
   add(settings: NewRegistration): Registration {
     const { store, seed, now, hasBilling } = this.#options;
     requireBilling(hasBilling);
@@ -59,7 +57,6 @@ export class Registrations {
     return registration;
   }
 
-  /** Changes the settings given and leaves the others. */
   edit(registrationId: string, changes: Partial<NewRegistration>): Registration {
     const current = this.get(registrationId);
     const next = { ...current, ...this.#check({ ...current, ...changes }) };
@@ -78,7 +75,6 @@ export class Registrations {
     this.#options.store.remove('registration', registrationId);
   }
 
-  /** The active registrations that are subscribed to an event. */
   forEvent(event: Pick<BillingEvent, 'eventType' | 'tenantId'>): readonly Registration[] {
     return this.list().filter((one) => one.active && isSubscribed(one, event));
   }

@@ -1,6 +1,3 @@
-/** Every fault: name, effect, places, parameters. */
-
-/** The places where a fault can strike: the HTTP endpoints, and the steps inside the service. */
 export const PLACES = [
   'token',
   'ping',
@@ -121,7 +118,6 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-/** Other names of faults: the status of their answer. */
 const ALIASES: Readonly<Record<string, FaultName>> = {
   '400': 'bad-request',
   '401': 'unauthorized',
@@ -133,7 +129,7 @@ const ALIASES: Readonly<Record<string, FaultName>> = {
   timeout: 'hang',
 };
 
-/** A fault by its name, however it is spelt (`No Content-Length`), or by the status it answers with (`429`). */
+/** Spelt in any way (`No Content-Length`), or by the status of its answer (`429`). */
 export function findFault(text: string): FaultName | null {
   const name = text
     .trim()

@@ -1,7 +1,4 @@
-/**
- * The rules of active faults. A rule states probability, count and place of a fault. Whether it strikes follows from its seed and
- * the requests it has matched, never from timing, so that the same seed gives the same sequence.
- */
+/** A fault strikes by its seed and the requests it has matched, never by timing: the same seed gives the same sequence. */
 
 import type { FaultRule, FaultTarget } from '../model.ts';
 import { fractionFrom } from '../randomness.ts';
@@ -18,11 +15,9 @@ export interface NewFault {
   readonly target?: FaultTarget;
   readonly seed?: number;
   readonly params?: Readonly<Record<string, string | number | boolean>>;
-  /** Stop striking after so many milliseconds ("404 for a while"). */
   readonly forMs?: number;
 }
 
-/** A moment at which a fault may strike. */
 export interface Moment {
   readonly place: Place;
   readonly invoiceId?: string | undefined;
@@ -32,17 +27,17 @@ export interface Moment {
   readonly registrationId?: string | undefined;
 }
 
-/** A setting of a rule as a number; `add` has made sure that it is one. */
+/** `add` has made sure that it is a number. */
 export function numberParam(rule: FaultRule, name: string): number {
   return Number(rule.params[name]);
 }
 
-/** A switch of a rule; rules from command lines carry text. */
+/** Rules from command lines contain text. */
 export function switchParam(rule: FaultRule, name: string): boolean {
   return rule.params[name] === true || rule.params[name] === 'true';
 }
 
-/** The places of the rule's target; empty for a rule without one, which strikes at the default places of its fault. */
+/** Empty for a rule without a target, which strikes at the default places of its fault. */
 function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
   if (target.endpoint === undefined) return [];
   return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
@@ -57,7 +52,7 @@ export interface FaultsOptions {
 
 export class Faults {
   readonly #options: FaultsOptions;
-  /** How often each rule matched each kind of moment; makes the draws of one moment differ from the next. */
+  /** Makes the draws of one moment differ from the next. */
   readonly #matchCounts = new Map<string, number>();
 
   constructor(options: FaultsOptions) {
@@ -107,7 +102,7 @@ export class Faults {
     return [...this.#options.store.all('fault').values()];
   }
 
-  /** Ends one rule, or all of them. @throws RefusalError when there is no such rule */
+  /** Without an id all rules. @throws RefusalError when there is no such rule */
   clear(faultId?: string): void {
     const { store } = this.#options;
     if (faultId !== undefined && store.get('fault', faultId) === undefined) {
@@ -118,13 +113,13 @@ export class Faults {
     }
   }
 
-  /** Removes every rule and its history, so that a rule added later draws from the start of its sequence. */
+  /** Also clears the history, so that a rule added later draws from the start of its sequence. */
   reset(): void {
     this.#matchCounts.clear();
     this.clear();
   }
 
-  /** The rule of this name that strikes now, if any; counts the strike. */
+  /** null: none strikes. Counts the strike. */
   strike(name: FaultName, moment: Moment): FaultRule | null {
     for (const rule of this.#options.store.all('fault').values()) {
       if (rule.name === name && this.#matches(rule, moment) && this.#draw(rule, moment)) return rule;

@@ -1,12 +1,8 @@
-/**
- * The malformations of an exported file, by name. Each changes one thing only; the announced hash and size match the malformed
- * bytes.
- */
+/** Each malformation changes one thing only; the announced hash and size match the malformed bytes. */
 
 import { gzipSync } from 'node:zlib';
 import { CSV_HEADERS } from '../model.ts';
 
-/** The parts of the right file: header names, rows of cells, and the function that quotes a field. */
 export interface Parts {
   readonly header: readonly string[];
   readonly rows: Iterable<readonly string[]>;
@@ -18,7 +14,7 @@ export interface Malformation {
   readonly write: (parts: Parts) => Iterable<string | Buffer>;
 }
 
-/** Index of the changed row: a right row precedes it. In a file of one row it is that row. */
+/** A right row precedes the changed one. In a file of one row it is that row. */
 const CHANGED_ROW = 1;
 
 export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
@@ -166,7 +162,6 @@ function record(description: string, change: (text: string) => string): Malforma
   };
 }
 
-/** Replaces the last field of one row by unquoted bytes. */
 function lastField(description: string, bytes: Buffer): Malformation {
   const marker = 'CHANGED';
   return {
@@ -181,7 +176,7 @@ function lastField(description: string, bytes: Buffer): Malformation {
   };
 }
 
-/** Changes the line ends between records; those inside quoted fields are text. */
+/** Line ends inside quoted fields are text. */
 function endings(description: string, end: string): Malformation {
   return { description, write: (parts) => records(parts).map((text) => text.replace(/\r\n$/, end)) };
 }

@@ -1,8 +1,3 @@
-/**
- * The admin API, for commands, scripts and the page. Routes and OpenAPI document are made from one table of operations. Requests of
- * other machines, under other host names and from pages of other origins are refused.
- */
-
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account, Connection } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
@@ -68,7 +63,7 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
 }
 
-/** Every body is JSON, whatever its content type; an empty one is an empty object. */
+/** Every body is JSON, whatever its content type. */
 function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
@@ -128,7 +123,7 @@ async function streamLines(reply: FastifyReply, values: AsyncIterable<object>): 
   raw.end(text);
 }
 
-/** Stays open and writes a line of JSON for each activity, until the reader disconnects. */
+/** Stays open until the reader disconnects. */
 function followActivity({ activity }: Account, reply: FastifyReply): void {
   reply.hijack();
   const { raw } = reply;
@@ -137,8 +132,6 @@ function followActivity({ activity }: Account, reply: FastifyReply): void {
   const stop = activity.follow((line) => void raw.write(`${JSON.stringify(line)}\n`));
   raw.on('close', stop);
 }
-
-// The OpenAPI document, made from the table of operations.
 
 function openapiDocument(): object {
   const paths: Record<string, Record<string, object>> = {};

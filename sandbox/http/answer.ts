@@ -1,8 +1,3 @@
-/**
- * Sends every answer of the service's endpoints, with the faults of network and server: refusals, lost answers, and bodies that are
- * cut off, slowed or changed.
- */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
@@ -12,11 +7,10 @@ import type { FaultName } from '../faults/fault-catalogue.ts';
 import { type Moment, numberParam, switchParam } from '../faults/faults.ts';
 import type { FaultRule } from '../model.ts';
 
-/** Returns the rule of this name that strikes now, or null. */
 export type Strike = (name: FaultName) => FaultRule | null;
 
 export interface Shaped extends Answer {
-  /** Send this many bytes and break the connection; null sends all. */
+  /** Sends this many bytes, then breaks the connection. */
   readonly cutAt?: number;
   readonly endCleanly?: boolean;
   readonly hideLength?: boolean;
@@ -79,7 +73,7 @@ function withoutLength({ length: _, ...rest }: Answer): Answer {
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A stream comes with its exact length if it is known. */
+  /** A stream has its exact length if it is known. */
   readonly body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
   readonly length?: number;
 }
@@ -92,7 +86,7 @@ export interface Exchange {
 
 const FAULT_MESSAGE = 'This answer is a fault of the sandbox.';
 
-/** Faults that answer in place of the endpoint, in the order in which they are tried. */
+/** In the order in which they are tried. */
 const INSTEAD: Readonly<Partial<Record<FaultName, (rule: FaultRule, moment: Moment) => Answer>>> = {
   unauthorized: refusal(401, 'invalid_token', 'The access token expired'),
   forbidden: refusal(403, 'forbidden'),
@@ -121,7 +115,6 @@ export function json(status: number, body: object | string, headers: Record<stri
   };
 }
 
-/** Answers a request with the result of `work`, or with that of a fault. */
 export async function answer(exchange: Exchange, work: () => Answer | Promise<Answer>): Promise<void> {
   const { account, moment, reply } = exchange;
   reply.hijack();
@@ -167,7 +160,6 @@ function refusal(status: number, error: string, description = FAULT_MESSAGE) {
   };
 }
 
-/** Object storage answers errors in XML. */
 export function storageError(
   status: number,
   code: string,
@@ -213,7 +205,7 @@ async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
   }
 }
 
-/** False when the reader is gone. */
+/** false when the reader is gone. */
 function drained(raw: FastifyReply['raw']): Promise<boolean> {
   if (raw.destroyed) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -229,7 +221,7 @@ function drained(raw: FastifyReply['raw']): Promise<boolean> {
   });
 }
 
-/** Flushes the written bytes, then breaks the connection. */
+/** Flushes the written bytes first. */
 function breakOff(raw: FastifyReply['raw']): void {
   raw.write('', () => setTimeout(() => raw.destroy(), 20));
 }

@@ -1,6 +1,3 @@
-/**
- * The endpoints of the API: token, ping, and three for an invoice (spec 4.1 to 4.5), with their errors (spec 7).
- */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../choices.ts';
@@ -67,7 +64,6 @@ export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRout
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** A path with one method; other methods are answered with 405. */
 function endpoint(app: FastifyInstance, method: 'GET' | 'POST', url: string, handler: Handler): void {
   const allowed = METHODS.filter((one) => one === method || (one === 'HEAD' && method === 'GET'));
   const others = METHODS.filter((one) => !allowed.includes(one));
@@ -83,13 +79,13 @@ function endpoint(app: FastifyInstance, method: 'GET' | 'POST', url: string, han
   });
 }
 
-/** Bodies stay text: their content type is checked by the endpoint, not by the framework. */
+/** The content type is checked by the endpoint, not by the framework. */
 function acceptAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 }
 
-/** Spec 4.3, 7: 404 without invoice or export, 400 when there is one and no URL can be made for it. */
+/** 404 without invoice or export, 400 when no URL can be made (spec 4.3, 7). */
 function regenerate(account: Account, invoiceId: string): Answer {
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
@@ -98,7 +94,6 @@ function regenerate(account: Account, invoiceId: string): Answer {
   return json(200, account.billing.regenerate(invoiceId) ?? {});
 }
 
-/** Spec 4.4: full details with line items, streamed. */
 function details(account: Account, wirePrefix: string, invoiceId: string): Answer {
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
@@ -122,7 +117,7 @@ function* detailsChunks(account: Account, invoice: Invoice, head: string): Gener
   yield Buffer.from(`${text}]}`);
 }
 
-/** Spec 4.5: the fallback when the event did not come, so it needs an approval but no export. */
+/** The fallback when the event did not come: it needs an approval but no export (spec 4.5). */
 function exportCsv(account: Account, invoiceId: string): Answer {
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
@@ -155,7 +150,7 @@ function notFound(description: string): Answer {
   return json(404, errorBody('not_found', description));
 }
 
-/** The answer to an account without the billing feature (spec 1), whose shape the spec leaves open. */
+/** The spec leaves the shape open (spec 1). */
 function withoutFeature(): Answer {
   return json(403, errorBody('forbidden', 'The billing feature is not enabled for this account'));
 }

@@ -1,11 +1,10 @@
-/** Authentication of API calls (spec 4.1, 5, 7). */
 import type { FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.ts';
 import { sameSecret } from '../security/tokens.ts';
 import { type Answer, json } from './answer.ts';
 
-/** Spec 4.1; errors in the manner of RFC 6749 5.2, which the spec's scheme is taken from. */
+/** Spec 4.1; errors as in RFC 6749, 5.2. */
 export function issueToken(account: Account, request: FastifyRequest): Answer {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
@@ -52,7 +51,6 @@ function isClient({ credentials }: Account, authorization: string | undefined): 
   return sameSecret(pair.slice(colon + 1), credentials.clientSecret) && isId;
 }
 
-/** Lets a request through that carries a valid token or an active API key (spec 5, 7). */
 export function guarded(account: Account, request: FastifyRequest, work: () => Answer | Promise<Answer>) {
   const problem = refuseCaller(account, request);
   if (problem === null) return work();

@@ -1,7 +1,4 @@
-/**
- * The two HTTPS listeners: API with admin and page, and object storage, which is another host in real life and
- * so another origin here. The production account lies beneath /production of the first.
- */
+/** Object storage is another host in real life and so another origin here; the production account is below /production. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

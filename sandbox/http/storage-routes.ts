@@ -1,4 +1,3 @@
-/** Object storage: presigned GET and HEAD with Range and ETag, errors in XML (spec 2.7, 4.3). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
 import { CSV_CONTENT_TYPE } from '../choices.ts';
@@ -87,7 +86,7 @@ function serve(account: Account, { headers }: FastifyRequest, { invoice, file }:
 
 type Range = { readonly from: number; readonly to: number };
 
-/** One range of bytes; anything else is answered whole, as RFC 9110 allows. */
+/** Anything but one range is answered whole, as RFC 9110 allows. */
 function readRange(header: string | undefined, size: number): Range | 'all' | 'unsatisfiable' {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return 'all';

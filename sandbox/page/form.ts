@@ -1,4 +1,3 @@
-/** Reads the fields of a form; a missing field is empty. */
 import { RefusalError } from '../refusal.ts';
 
 export class Form {
@@ -8,12 +7,11 @@ export class Form {
     this.#fields = new URLSearchParams(typeof body === 'string' ? body : '');
   }
 
-  /** Trimmed; empty when missing. */
+  /** Empty when missing. */
   text(name: string): string {
     return this.#fields.get(name)?.trim() ?? '';
   }
 
-  /** Every value of a name but empty ones: checkboxes and lists. */
   all(name: string): readonly string[] {
     return this.#fields.getAll(name).filter((value) => value !== '');
   }
@@ -31,7 +29,7 @@ export class Form {
     throw new RefusalError('invalid_request', `${label} is "${text}", which is not a number.`);
   }
 
-  /** One of the choices, null when empty. @throws RefusalError */
+  /** null when empty. @throws RefusalError */
   choice<C extends string>(name: string, choices: readonly C[]): C | null {
     const text = this.text(name);
     if (text === '') return null;
@@ -40,13 +38,12 @@ export class Form {
     throw new RefusalError('invalid_request', `"${text}" is none of ${choices.join(', ')}.`);
   }
 
-  /** Lines of `Name: value`. @throws RefusalError a line has another form */
+  /** @throws RefusalError a line is not `Name: value` */
   headers(name: string): Readonly<Record<string, string>> {
     const lines = (this.#fields.get(name) ?? '').split(/\r?\n/).filter((line) => line.trim() !== '');
     return Object.fromEntries(lines.map(toHeader));
   }
 
-  /** The fields as typed, to show a refused form again. */
   typed(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#fields);
   }
@@ -58,7 +55,6 @@ function toHeader(line: string): [string, string] {
   throw new RefusalError('invalid_request', 'A header is a line of the form "Name: value".');
 }
 
-/** Removes nulls, for settings whose absence has a meaning. */
 export function given<T extends object>(settings: { [K in keyof T]: T[K] | null }): Partial<T> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)) as Partial<T>;
 }

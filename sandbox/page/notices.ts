@@ -1,4 +1,4 @@
-/** Notices after a form was processed; addresses contain the key, never the sentence. */
+/** Addresses contain the key, never the sentence. */
 export const NOTICES: Readonly<Record<string, string>> = {
   generated: 'The invoice was generated.',
   submitted: 'The invoice waits for approval. No event is emitted for that.',

@@ -1,7 +1,4 @@
-/**
- * The web page of an account: the actions of a person in the billing application (spec 1, 2.3, 3). It is made on the server and
- * works without scripts; a form is answered with a redirect, so a reload repeats nothing, and forms of other origins are refused.
- */
+/** Works without scripts; a form is answered with a redirect, so a reload repeats nothing. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +20,6 @@ import { webhookSection } from './sections/webhooks.ts';
 
 export interface PageRoutesOptions {
   readonly account: Account;
-  /** Connection data of this account, for the overview. */
   readonly connection: () => Connection;
   readonly access: AdminAccess;
 }
@@ -67,7 +63,6 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves the pages of the account below `/`. */
 export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): void {
   const base = app.prefix;
   app.removeAllContentTypeParsers();
@@ -140,7 +135,6 @@ interface Sending extends Place {
   readonly request: FastifyRequest;
   readonly status: number;
   readonly problem?: string;
-  /** Number of the newest activity to show; missing: the newest. */
   readonly sequence?: number;
 }
 
@@ -171,7 +165,7 @@ function secure(reply: FastifyReply): void {
   });
 }
 
-/** Browsers name the origin of every form; scripts and commands have the admin API. */
+/** Browsers send the origin of every form; scripts and commands have the admin API. */
 function refuseForeignForm({ headers }: FastifyRequest): void {
   if (headers.origin === `https://${headers.host}`) return;
   throw Object.assign(new Error('This form was not sent by a page of the sandbox.'), { statusCode: 403 });

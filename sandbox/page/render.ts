@@ -1,4 +1,3 @@
-/** Renders the views of the pages, with the helpers of all views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,11 +5,9 @@ import { Eta } from 'eta';
 import type { Account } from '../account.ts';
 import type { InternalStatus } from '../model.ts';
 
-/** A view with its title and its values. */
 export interface Page {
   readonly view: string;
   readonly title: string;
-  /** The entry of the navigation it belongs to. */
   readonly section: Section;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -18,12 +15,10 @@ export interface Page {
 export const SECTIONS = ['overview', 'invoices', 'webhooks', 'schedules', 'deliveries', 'faults'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** The frame of a page: its address, its account, and the last notice. */
 export interface Surroundings {
-  /** Path of the account's pages, empty or `/production`. */
+  /** Empty or `/production`. */
   readonly base: string;
   readonly account: Account;
-  /** Number of the newest activity on the page, which polls for later ones. */
   readonly sequence: number;
   readonly notice: string | null;
   readonly problem: string | null;
@@ -75,18 +70,18 @@ const COLORS: Readonly<Record<string, string>> = {
   ...{ active: 'green', inactive: 'secondary', on: 'green', off: 'secondary' },
 };
 
-/** HTML of the badge of a state; its color follows from the label where it is none of another state. */
+/** The color follows from the label unless a state is given. */
 function badge(label: string, state: string = label): string {
   const text = STATUS_LABELS[label as InternalStatus] ?? label;
   return `<span class="badge bg-${COLORS[state] ?? 'secondary'}-lt">${eta.config.escapeFunction(text)}</span>`;
 }
 
-/** `2026-11-21 12:15:03`, in UTC. */
+/** In UTC. */
 function instant(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
 
-/** The largest unit that a number of seconds is a whole number of: `2 h`, `90 s`. */
+/** The largest unit that the number is a multiple of: `2 h`, `90 s`. */
 function duration(seconds: number): string {
   const units = [
     ['d', 86_400],
@@ -97,7 +92,6 @@ function duration(seconds: number): string {
   return unit === undefined ? `${seconds} s` : `${seconds / unit[1]} ${unit[0]}`;
 }
 
-/** Exact decimal text with its thousands grouped. */
 function amount(decimal: string): string {
   const [whole = '', fraction] = decimal.split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');

@@ -1,10 +1,7 @@
-/** The routes of a section of the page. */
-
 import type { Account, Connection } from '../account.ts';
 import type { Form } from './form.ts';
 import type { Page } from './render.ts';
 
-/** The request of a page or form. */
 export interface PageRequest {
   readonly account: Account;
   readonly connection: Connection;

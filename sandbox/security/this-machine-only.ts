@@ -1,22 +1,15 @@
-/**
- * Limits the admin API and the page to programs on this machine that use a name of this machine.
- *
- * Both show credentials and change data. A website that resolves its own name to 127.0.0.1 (DNS rebinding)
- * sends its own name in Host; another machine comes from another address. Both are refused.
- */
+/** A website that resolves its own name to 127.0.0.1 (DNS rebinding) sends its own name in Host and is refused. */
 import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export interface AdminAccess {
-  /** The address that is listened at; its name is taken in Host beside those of loopback. */
+  /** The address that is listened at; its name is accepted in Host beside those of loopback. */
   readonly host: string;
-  /** true: other machines may use the admin API and the page (`--admin-open`). */
   readonly isOpen: boolean;
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
-/** An `onRequest` hook that answers 403 to other callers. */
 export function thisMachineOnly(access: AdminAccess) {
   const names = new Set([...LOOPBACK_NAMES, isIP(access.host) === 6 ? `[${access.host}]` : access.host]);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -33,7 +26,6 @@ function isLoopback(address: string): boolean {
   return plain === '::1' || plain.startsWith('127.');
 }
 
-/** Host without its port. */
 function nameIn(host: string | undefined): string {
   return (host ?? '').toLowerCase().replace(/:\d+$/, '');
 }

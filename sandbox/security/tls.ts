@@ -1,7 +1,4 @@
-/**
- * Certificates for real HTTPS (spec 1, 8). The sandbox signs its own, with the key identifiers that strict verifiers require, so
- * that a client under test needs only one CA file.
- */
+/** The sandbox signs its own certificate, so that a client under test needs only one CA file (spec 1, 8). */
 import { webcrypto } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
@@ -15,14 +12,12 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** PEM texts: what a client trusts, and what the listeners present. */
 export interface TlsMaterial {
   readonly caPem: string;
   readonly certPem: string;
   readonly keyPem: string;
 }
 
-/** Keys in the data folder: the certificate, and the secrets of URLs and tokens. */
 export interface ServiceKeys extends TlsMaterial {
   readonly signingSecret: string;
 }
@@ -30,12 +25,7 @@ export interface ServiceKeys extends TlsMaterial {
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-/**
- * A CA and a certificate for localhost, 127.0.0.1, ::1 and the names given.
- *
- * The CA's key is not stored, so that no further certificates can be signed with a CA that people may have added to their
- * trust store.
- */
+/** The CA's key is not stored, so that no further certificate can be signed with a CA that people may have trusted. */
 export async function createTlsMaterial(extraHosts: readonly string[] = []): Promise<TlsMaterial> {
   const caKeys = await generateKeys();
   const notBefore = new Date(Date.now() - 24 * 3_600_000);

@@ -1,7 +1,4 @@
-/**
- * The partner's credentials for one environment (spec 5). They are derived from a seed and contain the characters that clients
- * often encode wrongly: `+`, `/`, `=` and `:`.
- */
+/** Credentials contain the characters that clients often encode wrongly: `+`, `/`, `=` and `:` (spec 5). */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Environment } from '../model.ts';
@@ -11,11 +8,9 @@ export interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly apiKey: string;
-  /** `userId` of the token response. */
   readonly userId: string;
 }
 
-/** The same client id, secret and API key for the same seed and environment (spec 5). */
 export function seededCredentials(seed: number | string, environment: Environment): Credentials {
   const secret = bytesFrom(24, seed, environment, 'client secret').toString('base64');
   return {
@@ -26,19 +21,18 @@ export function seededCredentials(seed: number | string, environment: Environmen
   };
 }
 
-// Access tokens (spec 2.1, 4.1, 5). A token contains its expiry and account under a signature, so that tokens survive a restart, and ends in `=`, so that
-// a client that trims or truncates it fails (spec 5).
+// A token contains its expiry and account under a signature, so that it survives a restart, and ends in `=`, so that
+// a client that trims or truncates it fails (spec 2.1, 4.1, 5).
 
-/** The `error_description` of the 401 for an invalid token (spec 7). */
 export type TokenVerdict = { readonly valid: true } | { readonly valid: false; readonly description: string };
 
 export interface TokensOptions {
-  /** Secret of the whole service, so that the other account's tokens are recognized and refused. */
+  /** Shared by both accounts, so that the other account's tokens are recognized and refused. */
   readonly signingSecret: string;
   readonly environment: Environment;
   readonly lifetimeSeconds: number;
   readonly now: () => Date;
-  /** Instant up to which issued tokens are revoked, in epoch milliseconds. */
+  /** Epoch milliseconds. */
   readonly revokedUpTo: () => number;
 }
 
@@ -70,7 +64,6 @@ export class Tokens {
     return { accessToken, expiresInSeconds: lifetimeSeconds };
   }
 
-  /** Checks a token exactly as it was sent. */
   check(token: string): TokenVerdict {
     const bytes = Buffer.from(token, 'base64');
     if (bytes.length !== CLAIMS_BYTES + SIGNATURE_BYTES || bytes.toString('base64') !== token) {
@@ -99,7 +92,7 @@ function refuse(description: string): TokenVerdict {
   return { valid: false, description };
 }
 
-/** Compares secrets in constant time. */
+/** In constant time. */
 export function sameSecret(one: string, other: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -1,8 +1,6 @@
-/** The activity of the sandbox line by line, for the log and the page. */
 import { EventEmitter } from 'node:events';
 
 export interface ActivityLine {
-  /** Rises by one for each line; a reader continues after the last one it has. */
   readonly sequence: number;
   readonly at: string;
   readonly kind: 'call' | 'invoice' | 'event' | 'delivery' | 'fault' | 'schedule';
@@ -30,7 +28,7 @@ export class Activity {
     this.#emitter.emit('line', line);
   }
 
-  /** Number of the newest line; 0 when there is none. */
+  /** 0 when there is none. */
   get sequence(): number {
     return this.#sequence;
   }
@@ -39,7 +37,6 @@ export class Activity {
     return this.#lines.filter((line) => line.sequence > sequence);
   }
 
-  /** Calls back for each further line until the returned function is called. */
   follow(callback: (line: ActivityLine) => void): () => void {
     this.#emitter.on('line', callback);
     return () => void this.#emitter.off('line', callback);

@@ -1,8 +1,3 @@
-/**
- * The data folder of a sandbox: the settings it was made with, its keys, and the addresses of the running process, which
- * commands read and which lock the folder.
- */
-
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -42,8 +37,7 @@ export function removeAddresses(dataDir: string): void {
 }
 
 /**
- * A file left by a kill names a process that has ended, or a later process with the same id that does not listen there.
- *
+ * The file of a killed process names an ended process, or a later one with the same id that does not listen there.
  * @throws DataDirLockedError when the sandbox that wrote it still answers
  */
 export async function assertUnlocked(dataDir: string): Promise<void> {
@@ -78,13 +72,13 @@ function listens({ hostname, port }: URL): Promise<boolean> {
   });
 }
 
-// Settings and keys: credentials, ids and tenants follow from the seed, so a restart has to use the same one.
+// Credentials, ids and tenants follow from the seed, so a restart has to use the same one.
 
 export interface FolderSettings {
   readonly seed: number;
   readonly partnerKind: PartnerKind;
   readonly wirePrefix: string;
-  /** Source of the credentials: the given seed, else a random one, so that no two machines share them. */
+  /** The given seed, else a random one, so that no two machines share credentials. */
   readonly credentialSeed: number | string;
 }
 
@@ -94,11 +88,7 @@ export class FolderSettingsError extends Error {
 
 const DEFAULTS = { seed: 1, partnerKind: '3pl', wirePrefix: 'shipium' } as const;
 
-/**
- * The requested settings, else those the folder was made with, else the defaults; stored for the next start.
- *
- * @throws FolderSettingsError when the folder was made with another seed or kind of partner
- */
+/** @throws FolderSettingsError when the folder was made with another seed or kind of partner */
 export function openFolderSettings(
   dataDir: string,
   requested: Partial<Omit<FolderSettings, 'credentialSeed'>>,
@@ -130,7 +120,7 @@ export function openFolderSettings(
   return settings;
 }
 
-/** Keys are made once for a data folder, so clients keep trusting it and URLs stay valid across restarts. */
+/** Created once for a data folder, so clients keep trusting it and URLs stay valid across restarts. */
 export async function openKeys(dataDir: string, host: string): Promise<ServiceKeys> {
   const path = join(dataDir, 'keys.json');
   if (existsSync(path)) {

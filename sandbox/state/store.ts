@@ -1,8 +1,4 @@
-/**
- * The state of an account: objects in memory, changes in an append-only journal, so that a restart, even after kill -9, continues from
- * the last call. A change appends the whole object at first, later its changed fields. Opening compacts a journal that is
- * mostly history.
- */
+/** Objects in memory, changes in an append-only journal: a restart, even after kill -9, continues from the last call. */
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +13,6 @@ import type {
   Tenant,
 } from '../model.ts';
 
-/** The stored objects by kind. */
 export interface Kinds {
   tenant: Tenant;
   invoice: Invoice;
@@ -27,14 +22,14 @@ export interface Kinds {
   delivery: Delivery;
   fault: FaultRule;
   apiKey: ApiKey;
-  /** Small values by name: counters, and when tokens were revoked. */
+  /** Counters, and when tokens were revoked. */
   value: { readonly value: number | string };
 }
 
 export type Kind = keyof Kinds;
 type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
 
-/** A line of the journal: a whole object, its changed fields, or, with neither, its removal. */
+/** A whole object, its changed fields, or, with neither, its removal. */
 interface Line {
   readonly kind: Kind;
   readonly id: string;
@@ -69,7 +64,7 @@ export class Store {
     if (lines > COMPACT_FROM_LINES && lines > 2 * size) this.#rewrite();
   }
 
-  /** All objects of a kind, in the order they were first put. */
+  /** In the order they were first put. */
   all<K extends Kind>(kind: K): ReadonlyMap<string, Kinds[K]> {
     return this.#all[kind];
   }
@@ -90,13 +85,12 @@ export class Store {
     if (this.#all[kind].delete(id)) this.#append({ kind, id });
   }
 
-  /** Removes everything. */
   clear(): void {
     for (const objects of Object.values(this.#all)) objects.clear();
     this.#rewrite();
   }
 
-  /** The next whole number under a name, from 1. */
+  /** From 1. */
   count(name: string): number {
     const last = this.#all.value.get(name)?.value;
     const value = (typeof last === 'number' ? last : 0) + 1;
@@ -104,7 +98,7 @@ export class Store {
     return value;
   }
 
-  /** Hands every change to the operating system, which keeps it even when this process is killed. */
+  /** To the operating system, which keeps the changes even when this process is killed. */
   flush(): void {
     if (this.#pending.length === 0) return;
     const text = this.#pending.join('');
@@ -123,7 +117,7 @@ export class Store {
     this.#pending.push(`${JSON.stringify(line)}\n`);
   }
 
-  /** Reads the journal; a last line that a kill cut short is removed. */
+  /** A last line that a kill cut short is removed. */
   #replay(): number {
     if (!existsSync(this.#path)) return 0;
     const text = readFileSync(this.#path, 'utf8');
@@ -161,7 +155,7 @@ export class Store {
   }
 }
 
-/** The fields whose value differs; null when one was removed, which only the whole object can express. */
+/** null when a field was removed, which only the whole object can express. */
 function changedFields(before: object, after: object): object | null {
   const current = after as Readonly<Record<string, unknown>>;
   if (Object.keys(before).some((name) => current[name] === undefined)) return null;

@@ -1,7 +1,4 @@
-/**
- * Writes the invoice CSV of spec 2.8: UTF-8, CRLF, the header first, fields quoted when they hold a comma, a
- * quote or a line break. The file exists only as a stream of chunks.
- */
+/** The invoice CSV of spec 2.8 exists only as a stream of chunks. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { MALFORMATIONS } from '../faults/malformed-csv.ts';
@@ -9,7 +6,6 @@ import { CSV_HEADERS, type Invoice } from '../model.ts';
 import { moneyText } from '../money.ts';
 import { type BilledShipment, type InvoiceContent, shipmentsOf } from './shipments.ts';
 
-/** The invoice data of a file, and a lookup of the invoices that a partner-level one sums. */
 export interface CsvSource {
   readonly invoice: InvoiceContent & Pick<Invoice, 'invoiceId' | 'invoiceDate' | 'currencyCode'>;
   /** Tenant name, or partner name for partner-level invoices (spec 2.9). */
@@ -17,7 +13,6 @@ export interface CsvSource {
   readonly find: (invoiceId: string) => InvoiceContent;
 }
 
-/** Exact facts of a file. */
 export interface CsvFacts {
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -28,10 +23,10 @@ export interface CsvFacts {
 
 const CHUNK_BYTES = 64 * 1024;
 const CHUNKS_PER_TURN = 4;
-/** UTF-8 takes at most so many bytes for a UTF-16 unit. */
+/** Per UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** The bytes of the file, in chunks of at most some 64 KiB. @throws RangeError for an unknown malformation. */
+/** @throws RangeError for an unknown malformation */
 export function* csvChunks(
   source: CsvSource,
   malformation: string | null,
@@ -40,7 +35,6 @@ export function* csvChunks(
   for (const view of csvViews(source, malformation, onRow)) yield Buffer.from(view);
 }
 
-/** Generates the file without storing it and returns its facts; yields to the event loop in between. */
 export async function measureCsv(source: CsvSource, malformation: string | null): Promise<CsvFacts> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -59,10 +53,7 @@ export async function measureCsv(source: CsvSource, malformation: string | null)
   return { sha256: hash.digest('hex'), sizeBytes, rows, totalAmount: moneyText(total) };
 }
 
-/**
- * The bytes of the file as views of one buffer, each valid until the next iteration, so that measuring a file does not allocate
- * its size.
- */
+/** Views of one buffer, each valid until the next iteration, so that measuring a file does not allocate its size. */
 function* csvViews(
   source: CsvSource,
   malformation: string | null,
@@ -101,7 +92,6 @@ function* rightRecords(source: CsvSource, onRow: (row: BilledShipment) => void):
   }
 }
 
-/** The same records as cells, so that a malformation can change one of them. */
 function* brokenRecords(
   source: CsvSource,
   malformation: string,

@@ -1,4 +1,3 @@
-/** Presigned URLs of object storage (spec 2.7, 4.3): a signature over path and expiry, 24 hours by default. */
 import { createHmac } from 'node:crypto';
 import { sameSecret } from '../security/tokens.ts';
 
@@ -9,18 +8,16 @@ export interface PresignOptions {
   readonly expiresAt: Date;
 }
 
-/** Names of the query parameters, in the manner of real object storage. */
 const EXPIRES = 'Expires';
 const SIGNATURE = 'Signature';
 
-/** @returns a URL that is valid until `expiresAt` (spec 8: 24 hours) */
 export function presign({ storageUrl, signingSecret, key, expiresAt }: PresignOptions): string {
   const expires = String(expiresAt.getTime());
   // Digits and hex need no escaping.
   return `${storageUrl}/${key}?${EXPIRES}=${expires}&${SIGNATURE}=${sign(signingSecret, key, expires)}`;
 }
 
-/** null when the request may read the object, else the code and message of the 403. */
+/** null when the request may read the object. */
 export function refusePresigned(
   query: Readonly<Record<string, unknown>>,
   { signingSecret, key, now }: { signingSecret: string; key: string; now: Date },

@@ -1,21 +1,19 @@
 /**
- * Draws the shipments of an invoice from its seed, one at a time, so that memory does not depend on the number of rows. The texts are
- * like those of real carriers: commas, quotes, line breaks, leading zeros, other alphabets, and text that a spreadsheet would run as
- * a formula.
+ * One at a time, so that memory does not depend on the number of rows. The texts have commas, quotes, line breaks, leading zeros,
+ * other alphabets, and text that a spreadsheet would run as a formula.
  */
 
 import type { Invoice, Shipment } from '../model.ts';
 import { fixedText, parseMoney } from '../money.ts';
 import { type Random, randomFrom } from '../randomness.ts';
 
-/** A shipment, its exact cost in ten-thousandths, and its tenant (null without tenants). */
+/** `cost` is exact, in ten-thousandths. */
 export interface BilledShipment {
   readonly shipment: Shipment;
   readonly cost: bigint;
   readonly tenantId: string | null;
 }
 
-/** The inputs of an invoice's rows. */
 export type InvoiceContent = Pick<
   Invoice,
   | 'tenantId'
@@ -29,10 +27,7 @@ export type InvoiceContent = Pick<
   | 'lines'
 >;
 
-/**
- * The rows of an invoice, always the same ones in the same order; for a partner-level invoice the rows of the invoices it sums
- * (spec 2.9).
- */
+/** Always the same rows in the same order; a partner-level invoice has the rows of the invoices it sums (spec 2.9). */
 export function* shipmentsOf(
   invoice: InvoiceContent,
   find: (invoiceId: string) => InvoiceContent,
@@ -113,7 +108,7 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
   return { shipment, cost: BigInt(cost.tenThousandths), tenantId: invoice.tenantId };
 }
 
-/** A whole number with leading zeros. `toFixed` instead of `String`, whose results the engine caches: tens of megabytes for millions of rows. */
+/** `toFixed` instead of `String`, whose results the engine caches: tens of megabytes for millions of rows. */
 function digits(value: number, width: number): string {
   return value.toFixed(0).padStart(width, '0');
 }
@@ -150,7 +145,7 @@ function emptyOr(random: Random, oneIn: number, draw: () => string): string {
   return random.below(oneIn) === 0 ? '' : draw();
 }
 
-/** All days from one date to another, both included, and `extra` days behind them. */
+/** Both ends included, and `extra` days behind them. */
 function daysBetween(from: string, to: string, extra: number): string[] {
   const days: string[] = [];
   const end = Date.parse(`${to}T00:00:00Z`) + extra * 86_400_000;

@@ -1,7 +1,4 @@
-/**
- * docs/examples/dbt/models/sources.yml: the views of `reports.duckdb` as sources of dbt, with the meaning and the type of each
- * column, and tests of what the file promises.
- */
+/** docs/examples/dbt/models/sources.yml: the views of `reports.duckdb` as sources of dbt. */
 
 import { stringify } from 'yaml';
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
@@ -15,7 +12,6 @@ const ofAnInvoice = {
 };
 const oneOf = (values: readonly string[]) => ({ accepted_values: { arguments: { values } } });
 
-/** By view and column, as dbt writes them. */
 const TESTS: Readonly<Record<string, readonly unknown[]>> = {
   ...Object.fromEntries(
     CSV_COLUMNS.filter(({ isRequired }) => isRequired).map(({ name }) => [`shipments.${name}`, ['not_null']]),
@@ -39,7 +35,6 @@ const FRESHNESS = {
   config: { freshness: { warn_after: { count: 1, period: 'day' } } },
 };
 
-/** @throws Error when a test names an unknown column */
 export async function dbtSources(): Promise<string> {
   const columns = await readColumns();
   const known = new Set(columns.map(({ view, name }) => `${view}.${name}`));

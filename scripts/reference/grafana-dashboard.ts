@@ -1,14 +1,10 @@
-/** deploy/grafana/billsync.json, from a table of its panels. */
-
 interface Panel {
   readonly title: string;
   readonly kind: 'stat' | 'timeseries' | 'table';
   readonly unit?: 'short' | 's' | 'bytes' | 'percentunit' | 'dateTimeFromNow';
   /** Expression by legend; `$instance` is the selected instance. */
   readonly queries: Readonly<Record<string, string>>;
-  /** Width in 24 columns. */
   readonly width: number;
-  /** A stat is red from this value. */
   readonly redFrom?: number;
 }
 

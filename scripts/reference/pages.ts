@@ -1,5 +1,3 @@
-/** The pages of docs/reference, made from the code. */
-
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +15,6 @@ import { Database } from '../../warehouse/duckdb/database.ts';
 import { columnMeaning, migrate } from '../../warehouse/duckdb/schema.ts';
 import { views as viewsOfFile } from '../../warehouse/duckdb/sql.ts';
 
-/** Text by name of the file in docs/reference. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   return {
     'commands.md': await commandsPage(),
@@ -31,11 +28,8 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
   };
 }
 
-// Markdown of the pages.
-
 const GENERATED = '<!-- Made by `npm run reference`; edit the code instead. -->';
 
-/** @param rows cells as Markdown; a line break in one becomes a space */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`;
@@ -46,14 +40,10 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** A page with its heading and blocks. */
 function page(title: string, ...blocks: readonly string[]): string {
   return `${[`# ${title}`, GENERATED, ...blocks].join('\n\n')}\n`;
 }
 
-// The columns that readers of `reports.duckdb` see, as an empty warehouse has them.
-
-/** In the order in which a reader needs them. */
 export const VIEWS = [
   ...['shipments', 'tenant_shipments', 'invoices', 'invoice_amounts', 'tenants', 'partners', 'carriers'],
   ...['events', 'files', 'discrepancies', 'publication', 'shipment_versions', 'level_cross_check'],
@@ -73,7 +63,6 @@ export interface ViewColumn {
   readonly type: string;
 }
 
-/** Each column of each view, with its type as DuckDB has it. */
 export async function readColumns(): Promise<readonly ViewColumn[]> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-reference-'));
   const path = join(folder, 'empty.duckdb');
@@ -97,13 +86,10 @@ export async function readColumns(): Promise<readonly ViewColumn[]> {
   }
 }
 
-// docs/reference/commands.md, from the help of every command.
-
 const SECTIONS = [...new Set(VERBS.map(({ section }) => section))];
 
 async function commandsPage(): Promise<string> {
   const commands = await Promise.all(VERBS.map(async (verb) => ({ ...verb, command: await verb.load() })));
-  // Usage lines name the commands above.
   const program = new Command('billsync');
   for (const { command } of commands) program.addCommand(command);
   const overview = SECTIONS.map((section) => {
@@ -129,7 +115,6 @@ async function commandsPage(): Promise<string> {
   );
 }
 
-/** The command's own help, then that of each command below it. */
 function commandSections(command: Command, path: string, depth: number): string[] {
   const below = command.commands.filter((child) => child.name() !== 'help');
   return [
@@ -154,8 +139,6 @@ function helpOf(command: Command): string {
 function block(text: string): string {
   return `\`\`\`text\n${text.replace(/[ \t]+$/gm, '').replace(/\n{3,}/g, '\n\n')}\n\`\`\``;
 }
-
-// docs/reference/exit-codes.md; a code without a meaning here does not compile.
 
 const MEANINGS: Readonly<Record<keyof typeof EXIT, readonly [what: string, todo: string]>> = {
   done: ['Done.', ''],
@@ -199,8 +182,6 @@ function exitCodesPage(): string {
   );
 }
 
-// docs/reference/logs.md, from the table of fields.
-
 function logsPage(): string {
   const rows = (fields: Readonly<Record<string, string>>): string[][] =>
     Object.entries(fields).map(([name, meaning]) => [code(name), meaning]);
@@ -216,8 +197,6 @@ function logsPage(): string {
       '`activityType`, `activityId`, `attempt` and others. A `workflowId` is `invoice/ENVIRONMENT/PARTNER/INVOICE`.',
   );
 }
-
-// docs/reference/metrics.md, from the table of metrics.
 
 function metricsPage(): string {
   const rows = Object.entries(METRICS)
@@ -239,8 +218,6 @@ function metricsPage(): string {
     table(['Metric', 'Kind', 'Labels', 'Meaning'], rows),
   );
 }
-
-// docs/reference/reports.md, from the header of each report's SQL file.
 
 function reportsPage(): string {
   const reports = listReports();
@@ -293,12 +270,9 @@ function reportSection(report: ReportDefinition): string {
   return [`## ${name}`, `_${title}_`, ...facts.map(escaped), ...table_].join('\n\n');
 }
 
-/** Text of a header is no Markdown. */
 function escaped(text: string): string {
   return text.replace(/(?<![`\\])([<>])/g, '\\$1');
 }
-
-// docs/reference/runbook.md: what to do about every alert, from the entries in `lib/alerts/runbook/`.
 
 function runbookPage(): string {
   const names = [...ALERT_NAMES].sort();
@@ -332,8 +306,6 @@ function list(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n');
 }
 
-// docs/reference/settings.md, from the definitions that the settings are read by.
-
 function settingsPage(): string {
   const groups = SETTING_GROUPS.map(({ title, definitions }) => {
     const rows = definitions.map(({ variable, fileKey, default: text, defaultNote, meaning, secret }) => [
@@ -355,8 +327,6 @@ function settingsPage(): string {
       'a development server of its own; see [production](../how-to/production.md).',
   );
 }
-
-// docs/reference/tables.md: the views of `reports.duckdb`, with types as DuckDB has them and a meaning for each column.
 
 /** @throws Error a column has no meaning, or a new view is not listed */
 async function tablesPage(): Promise<string> {

@@ -1,4 +1,4 @@
-/** The rules of a row in TypeScript. The macros of sql/csv-session.sql are the independent first implementation. */
+/** The macros of sql/csv-session.sql are the independent first implementation of these rules. */
 
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { isNothing, uuidOrNull } from '../../lib/wire/text.ts';
@@ -23,7 +23,7 @@ const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: strin
   unit: (cell) => cell === 'LB' || cell === 'KG',
 };
 
-/** @param invoiceId null: any UUID. @returns in the order of the columns; empty: the record may be loaded */
+/** @param invoiceId null: any UUID */
 export function brokenCells(cells: readonly string[], invoiceId: string | null): readonly BrokenCell[] {
   return CSV_COLUMNS.flatMap((column, index) => {
     const value = cells[index] ?? '';
@@ -51,7 +51,6 @@ function isUuidOf(text: string, invoiceId: string | null): boolean {
 
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
 
-/** A calendar day YYYY-MM-DD from year 1 on. */
 function isDay(text: string): boolean {
   const match = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text);
   if (match === null) return false;
@@ -62,7 +61,7 @@ function isDay(text: string): boolean {
   return day <= (days[month - 1] ?? 0);
 }
 
-/** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX (tests, no currency). */
+/** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX. */
 const CODES = new Set(
   (
     'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF ' +
@@ -75,7 +74,6 @@ const CODES = new Set(
   ).split(' '),
 );
 
-/** Spec 2.8. */
 export function isCurrency(code: string): boolean {
   return CODES.has(code);
 }

@@ -1,7 +1,4 @@
-/**
- * Reads a file with csv-parse to find broken cells with line, column, rule and value. Also the second, independent reader
- * that tests compare with the load. `read-in-thread.ts` limits its time and memory.
- */
+/** Also the second, independent reader that tests compare with the load. `read-in-thread.ts` limits its time and memory. */
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
@@ -18,28 +15,23 @@ import { printable } from '../../lib/wire/text.ts';
 import { brokenCells } from './cell-rules.ts';
 
 export interface BrokenRows {
-  /** The first 100, in the order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** The search ended at a hundred findings; there may be more. */
   readonly isCutOff: boolean;
   /** Without the header. */
   readonly records: number;
 }
 
 export interface FindBrokenRowsOptions {
-  /** Skips records with too few or too many fields, which the scan reports. */
+  /** The scan reports records with too few or too many fields. */
   readonly skipsRagged?: boolean;
-  /** Missing: the specified form. */
   readonly tolerated?: Tolerated;
-  /** Called for rows without findings: the specified cells in their order, and the added ones as JSON. */
   readonly onGoodRow?: (cells: readonly string[], added: string | null) => void;
 }
 
 export interface Tolerated {
   readonly form: CsvForm;
   readonly takesLineFeeds: boolean;
-  /** Removes zeros after four decimals. */
   readonly dropsZeros: boolean;
 }
 
@@ -110,7 +102,6 @@ export async function findBrokenRows(
   return { findings, findingCount, isCutOff: findingCount >= MAX_FINDINGS, records };
 }
 
-/** The specified cells, in their order. */
 function specified(record: readonly string[], { form, dropsZeros }: Tolerated): readonly string[] {
   return form.places.map((place, index) => {
     const cell = record[place] ?? '';

@@ -1,5 +1,3 @@
-/** Reads a CSV in the specified or a tolerated form; request and result can be sent to a thread. */
-
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Info, parse } from 'csv-parse/sync';
@@ -14,25 +12,21 @@ import {
 import { CsvScanner, MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
 
-/** @property invoiceId null: any UUID */
+/** `invoiceId` null: any UUID. */
 export interface Reading {
   readonly csvPath: string;
   readonly invoiceId: string | null;
-  /** Skips records with too few or too many fields, which the scan reports. */
   readonly skipsRagged: boolean;
-  /** For a file in another form. */
   readonly tolerate?: {
     readonly tolerances: readonly CsvTolerance[];
     /** The rows are written here in the specified form, as chunks. */
     readonly folder: string;
-    /** `RECORDS_PER_CUT` by default. */
     readonly recordsPerCut?: number | undefined;
   };
 }
 
 export interface Read {
   readonly broken: BrokenRows;
-  /** With `tolerate`: the byte scan under these tolerances; null: they do not cover the form. */
   readonly scan: CsvScan | null;
   readonly chunks: number;
 }
@@ -96,7 +90,7 @@ function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boo
 /** A longer first line is no header. */
 const HEADER_BYTES = 64 << 10;
 
-/** The form of a file with another header; null: it cannot be tolerated. @throws the system's error (`ENOENT`, …) */
+/** null: the form cannot be tolerated. @throws the system's error (`ENOENT`, …) */
 export function readFormOf(csvPath: string): CsvForm | null {
   const { head, isWhole } = readHead(csvPath, HEADER_BYTES);
   try {
@@ -106,12 +100,10 @@ export function readFormOf(csvPath: string): CsvForm | null {
     if (first === undefined || (!isWhole && first.info.bytes >= head.length)) return null;
     return readForm(first.record);
   } catch {
-    // The byte scan reports an unreadable file.
     return null;
   }
 }
 
-/** The first bytes of a file. */
 export function readHead(
   csvPath: string,
   bytes: number,
@@ -128,7 +120,6 @@ export function readHead(
 
 const BUFFERED_CHARACTERS = 1 << 18;
 
-/** Writes chunks as `cutIntoChunks` does, with the added columns as one more cell. */
 class ChunkWriter {
   readonly #folder: string;
   readonly #recordsPerCut: number;
@@ -138,7 +129,6 @@ class ChunkWriter {
   #buffered = '';
   #tooBig: number | null = null;
 
-  /** @param folder exists */
   constructor(folder: string, recordsPerCut = RECORDS_PER_CUT) {
     this.#folder = folder;
     this.#recordsPerCut = recordsPerCut;
@@ -148,12 +138,10 @@ class ChunkWriter {
     return this.#count;
   }
 
-  /** The first record, from 1, that is too big for a reader; null: none. */
   get tooBig(): number | null {
     return this.#tooBig;
   }
 
-  /** @throws the system's error (`ENOSPC`, …) */
   write(cells: readonly string[], added: string | null): void {
     if (this.#rows % this.#recordsPerCut === 0) this.#begin();
     this.#rows += 1;

@@ -1,7 +1,4 @@
-/**
- * Reads a file with csv-parse, with limits of time and memory, since its contents are untrusted and the process also receives
- * deliveries and publishes. A file that is not small is read in a thread that is ended at the limits.
- */
+/** The contents are untrusted and the process also receives deliveries: a file that is not small is read in a thread with limits. */
 
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -9,9 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { type Read, type Reading, readNow } from './read-csv.ts';
 
-/** The limits were reached; the contents of the file remain unknown. */
 export interface ReadingStopped {
-  /** As part of a sentence: `it took longer than 60 s`. */
+  /** Part of a sentence: `it took longer than 60 s`. */
   readonly stopped: string;
 }
 
@@ -24,7 +20,6 @@ export interface ReadingLimits {
 
 const LIMITS: ReadingLimits = { threadFromBytes: 256 << 10, timeMs: 60_000, memoryMb: 256 };
 
-/** For files that are read to the end: a dry run, a tolerated file. */
 export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
   return { timeMs: LIMITS.timeMs + Math.ceil(sizeBytes / MIN_BYTES_PER_MS) };
 }
@@ -33,10 +28,8 @@ export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
 const MIN_BYTES_PER_MS = 1_000;
 
 const READER = 'reader';
-/** One at a time, to limit memory. */
 const readers = new KeyedMutex();
 
-/** @throws the system's error (`ENOENT`, …) */
 export async function readBounded(
   reading: Reading,
   limits: Partial<ReadingLimits> = {},
@@ -64,7 +57,6 @@ async function readInThread(
           resolve({ stopped: `it took more than ${memoryMb} MB of memory` });
         } else reject(error);
       });
-      // No effect after a result.
       thread.once('exit', () => reject(new Error('The thread that reads a file ended without a result.')));
     });
   } finally {

@@ -1,5 +1,3 @@
-/** The thread of `read-in-thread.ts`. */
-
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Reading, readNow } from './read-csv.ts';
 

@@ -1,7 +1,4 @@
-/**
- * What each column of the views means, as Markdown for docs/reference; `view.column` where a name means something else in one
- * view.
- */
+/** As Markdown for docs/reference; `view.column` where a name means something else in one view. */
 
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
@@ -9,7 +6,6 @@ import { EVENT_TYPES } from '../../lib/wire/names.ts';
 export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(CSV_COLUMNS.map(({ name, meaning, unit }) => [name, withUnit(meaning, unit)])),
 
-  // Identity.
   invoice_id: 'The service’s id of the invoice (spec 2.6)',
   invoice_number: 'Number for people; null: unknown',
   partner_invoice_id: 'The partner’s own reference, if one was assigned',
@@ -30,7 +26,6 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'carriers.last_ship_date': 'Latest ship date of these rows',
   service_levels: 'Every service level of these rows',
 
-  // A shipment.
   row_number: 'Line of the file, counted from 1 below the header row',
   added_columns: 'JSON of columns that the service added and `BILLSYNC_CSV_TOLERATE` accepts; null if none',
   pounds: 'Weight in pounds, not rounded (KG × 2.2046226218); null without a weight',
@@ -39,7 +34,6 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   invoice_month: 'Month of the invoice’s generation, `YYYY-MM`',
   is_package: 'True on the first line of a carrier’s tracking number: counting it counts packages',
 
-  // State.
   state:
     '`draft`, `finalized`, `loaded`, `voided` or `needs_attention` ([glossary](../glossary.md#invoices))',
   reason_code: 'Why it needs attention, as a stable code; null otherwise',
@@ -94,7 +88,6 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   restored_at: 'When an operator last undid a void',
   is_current: 'True if this file is the one that counts',
 
-  // Events.
   received_at: 'When the delivery arrived, by our clock',
   verdict: '`accepted`, `test` or `quarantined`',
   'events.reason': 'Why it was quarantined, as a stable code; null otherwise',
@@ -111,18 +104,15 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   url_expires_at: 'Until when that URL was valid',
   duplicates: 'How many further deliveries of this event came',
 
-  // Files.
   came_from: 'URL without its query, or the name of an imported file; null for `export-csv`',
   first_had_at: 'When the file was first in the archive',
   times_had: 'How often it was downloaded or imported',
 
-  // Discrepancies.
   rule: 'What differs, as a stable code, e.g. `total`, `count`',
   stated: 'Value of one source (usually the event)',
   found: 'Value of the other source (usually the file)',
   recorded_at: 'When it was recorded',
 
-  // Publication.
   sequence: 'Number of the publication, rising by one',
   published_at: 'When it was made',
   'publication.invoices': 'Rows of `invoices` in this file',
@@ -131,7 +121,6 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   last_load_id: 'Newest load in it',
   last_event_received_at: 'Newest event in it',
 
-  // Levels side by side.
   tenant_charges: 'Lines of tenant-level invoices',
   partner_charges: 'Lines of partner-level invoices',
   tenant_billing_cost: 'Their cost on tenant level; null if there are none',

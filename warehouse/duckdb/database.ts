@@ -1,7 +1,4 @@
-/**
- * A hardened DuckDB instance with a few connections. Two instances on one file in one process lose rows without an error, so this
- * module allows one.
- */
+/** Two DuckDB instances on one file in one process lose rows without an error, so this module allows one. */
 
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -16,20 +13,15 @@ import type { Params, Row } from './statements.ts';
 export interface DatabaseOptions {
   /** `:memory:` if all tables are attached. */
   readonly path: string;
-  /** Folders that SQL may read and write; all others are refused (hazard 17). */
+  /** All others are refused (hazard 17). */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
   /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
   readonly memoryLimit: string | null;
-  /** A copy for readers: what cannot be read of it is published again. */
   readonly readOnly?: boolean;
-  /** Attaches other databases before access is restricted. */
   readonly attach?: (session: Session) => Promise<void>;
-  /** Named statements, if some differ from `sql/`. */
   readonly statements?: (name: string) => string;
-  /** 4 by default. */
   readonly connections?: number;
-  /** Called once, when DuckDB cannot continue with this instance. */
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
@@ -47,7 +39,6 @@ const openPaths = new Set<string>();
 
 export class Database {
   readonly path: string;
-  /** SQL may read here too. */
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
   readonly #isWriter: boolean;
@@ -105,7 +96,7 @@ export class Database {
     }
   }
 
-  /** Lends a connection, with its own temporary tables and macros. @throws database-closed */
+  /** A connection has its own temporary tables and macros. @throws database-closed */
   use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       if (this.#fatal !== null) throw this.#fatal;
@@ -129,10 +120,7 @@ export class Database {
     return this.use((session) => session.all(name, params));
   }
 
-  /**
-   * Does not wait. Later statements, also on lent connections, fail with `database-closed`; the file is closed, with a
-   * checkpoint, when the last connection is returned.
-   */
+  /** Later statements, also on lent connections, fail with `database-closed`; the file is closed with the last connection. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,5 +1,3 @@
-/** Locks within the process, and the lock file between processes. */
-
 import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
 import { warehouseLocked } from '../errors.ts';
 
@@ -47,7 +45,6 @@ export class ReadWriteLock {
   }
 }
 
-/** One at a time per key. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -67,7 +64,6 @@ export class KeyedMutex {
     }
   }
 
-  /** Locks all keys, in a fixed order against deadlocks. */
   runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const sorted = [...new Set(keys)].sort();
     const nest = (index: number): Promise<T> => {
@@ -78,11 +74,7 @@ export class KeyedMutex {
   }
 }
 
-/**
- * DuckDB's own lock does not name its owner, and is lost when the same process closes a second handle.
- *
- * @throws warehouse-locked a running process has it
- */
+/** DuckDB's own lock does not name its owner, and is lost when the same process closes a second handle. @throws warehouse-locked */
 export function lockWarehouse(path: string, request: Omit<LockRequest, 'refusal'>): Promise<LockFile> {
   return takeLock(path, { ...request, refusal: (of, owner) => warehouseLocked(of, owner) });
 }

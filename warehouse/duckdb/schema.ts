@@ -1,5 +1,3 @@
-/** Brings the schema up to date in one transaction: numbered migrations, then all views if the text of one has changed. */
-
 import { WarehouseError } from '../errors.ts';
 import { COLUMN_MEANINGS } from './column-meanings.ts';
 import type { Database } from './database.ts';
@@ -46,12 +44,11 @@ async function applyViews(session: Session, now: Date): Promise<void> {
 const TABLE_COMMENT =
   'Internal to billsync, and not safe to sum: query the views. May change with any version.';
 
-/** In Markdown. */
 export function columnMeaning(view: string, column: string): string | undefined {
   return COLUMN_MEANINGS[`${view}.${column}`] ?? COLUMN_MEANINGS[column];
 }
 
-/** Statements that store descriptions of views and columns in the catalogue of DuckDB, where other tools show them. */
+/** Statements that store the descriptions in the catalogue of DuckDB, where other tools show them. */
 export async function commentsOf(session: Session): Promise<string> {
   const columns = (await session.once('view-columns')) as readonly { view: string; column: string }[];
   const tables = (await session.once('internal-tables')) as readonly { name: string }[];
@@ -73,7 +70,6 @@ function quoted(text: string | null): string {
   return `'${withoutMarks(text).replaceAll("'", "''")}'`;
 }
 
-/** Markdown as plain text. */
 export function withoutMarks(text: string): string {
   return text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }

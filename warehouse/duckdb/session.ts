@@ -1,5 +1,3 @@
-/** A connection of DuckDB. Statements are prepared and values bound; only migrations and session scripts run as text. */
-
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
@@ -40,14 +38,13 @@ export class Session implements Statements {
     this.#statements = statements;
   }
 
-  /** @param loads false: without the macros that read a CSV */
   async begin(searchPath: string, loads: boolean): Promise<void> {
     await this.#connection.run(`set search_path = '${searchPath}'`);
     await this.#connection.runAndReadAll(sql('session'));
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** No statement can undo this. It also fixes the number of threads: changing it during a scan of a lake deadlocks DuckDB 1.5. */
+  /** No statement can undo this. The number of threads is fixed too: changing it during a scan of a lake deadlocks DuckDB 1.5. */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
@@ -57,12 +54,12 @@ export class Session implements Statements {
     await this.#connection.run('set lock_configuration = true');
   }
 
-  /** Rows of `sql/<name>.sql`; decimals, big integers and instants as text. */
+  /** Decimals, big integers and instants as text. */
   all(name: string, params: Params = {}): Promise<readonly Row[]> {
     return this.statement(this.#statements(name), params);
   }
 
-  /** Like `all`, but planned each time: for functions that read their tables during planning, as DuckLake's do. */
+  /** Planned each time: for functions that read their tables during planning, as DuckLake's do. */
   async once(name: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     const text = this.#statements(name);
     try {
@@ -79,7 +76,6 @@ export class Session implements Statements {
     return row;
   }
 
-  /** For short statements without a file (`checkpoint`). */
   async statement(text: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     if (this.#ended !== null) throw this.#ended;
     try {
@@ -96,7 +92,6 @@ export class Session implements Statements {
     }
   }
 
-  /** Prepared statements are kept: planning takes most of the time of a small load. */
   async #prepare(text: string): Promise<Prepared> {
     let known = this.#prepared.get(text);
     if (known === undefined) {
@@ -108,10 +103,7 @@ export class Session implements Statements {
     return known;
   }
 
-  /**
-   * Retried: DuckDB refuses it while another connection cleans up a committed transaction, even of a reader, which takes
-   * milliseconds. The caller excludes writers.
-   */
+  /** Retried: DuckDB refuses it while another connection cleans up a committed transaction. The caller excludes writers. */
   async checkpoint(): Promise<void> {
     for (let left = CHECKPOINT_ATTEMPTS; ; left -= 1) {
       try {
@@ -124,7 +116,6 @@ export class Session implements Statements {
     }
   }
 
-  /** Several statements without values (migrations). */
   async script(text: string): Promise<void> {
     if (this.#ended !== null) throw this.#ended;
     try {
@@ -141,14 +132,12 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Fails if the commit itself failed; the first error matters. Also after `end`: a connection must not be closed
-      // inside a transaction.
+      // Also after `end`: a connection must not be closed inside a transaction. Fails if the commit itself failed.
       await countedCall('rollback', () => this.#connection.run('rollback')).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Every later statement throws this. */
   end(error: Error): void {
     this.#ended = error;
   }

@@ -1,5 +1,3 @@
-/** The warehouse's SQL: named statements (`sql/`), numbered migrations (`migrations/`) and views (`views/`). */
-
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { statementsIn } from '../../lib/sql-file.ts';
@@ -9,7 +7,7 @@ import { COLUMN_MEANINGS } from './column-meanings.ts';
 const folder = new URL('../sql/', import.meta.url);
 let statements: ReadonlyMap<string, string> | undefined;
 
-/** The statement of that name in any file of `warehouse/sql`; a text with a space is a statement itself. */
+/** A text with a space is a statement itself. */
 export function sql(name: string): string {
   if (name.includes(' ')) return name;
   // All files at once: an upgrade may replace them while this process runs.
@@ -30,7 +28,6 @@ function readAllStatements(): ReadonlyMap<string, string> {
   return all;
 }
 
-/** A file of one statement, with the columns of the CSV inserted. */
 export function readStatement(path: URL): string {
   return withCsvColumns(readFileSync(path, 'utf8'));
 }
@@ -41,12 +38,10 @@ export interface Migration {
   readonly text: string;
 }
 
-/** All migrations in order; their numbers have no gap. */
 export function migrations(): readonly Migration[] {
   return migrationsIn(new URL('../migrations/', import.meta.url));
 }
 
-/** The `NNNN-name.sql` files of a folder, in the order of their numbers. */
 export function migrationsIn(folder: URL): readonly Migration[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
@@ -59,11 +54,9 @@ export function migrationsIn(folder: URL): readonly Migration[] {
 }
 
 export interface Views {
-  /** One per file, in the order of the file names: a view comes after those that it reads. */
   readonly scripts: readonly string[];
-  /** By view: the comment at the top of its file. */
   readonly heads: ReadonlyMap<string, string>;
-  /** SHA-256 of all scripts and comments, in lower-case hex: a warehouse with the same one has these views. */
+  /** In lower-case hex: a warehouse with the same one has these views. */
   readonly sha256: string;
 }
 
@@ -85,7 +78,6 @@ export function views(): Views {
   return knownViews;
 }
 
-/** The comment at the top of a view's file, as one line; empty without one. */
 function headOf(script: string): string {
   const lines = script.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('--'));
@@ -95,7 +87,6 @@ function headOf(script: string): string {
     .join(' ');
 }
 
-/** Replaces names in double braces by lists of CSV columns. @throws Error unknown name */
 export function withCsvColumns(statement: string): string {
   return statement.replaceAll(/\{\{(.*?)\}\}/g, (_found, name: string) => {
     const text = TEXTS[name];
@@ -104,7 +95,6 @@ export function withCsvColumns(statement: string): string {
   });
 }
 
-/** Statements that add newer columns to an existing table of rows. */
 export function laterColumns(table: string): readonly string[] {
   return STORED_COLUMNS.filter(({ since }) => since !== undefined).map(
     ({ name, type }) => `alter table ${table} add column if not exists ${name} ${type};`,
@@ -130,7 +120,6 @@ const TEXTS: Readonly<Record<string, string>> = {
   ),
 };
 
-/** One expression for all required cells, since most rows are good, then one for each optional cell. */
 function rowIsGood(): string {
   const required = CSV_COLUMNS.filter(({ isRequired }) => isRequired).map(keepsRule);
   const others = CSV_COLUMNS.filter(({ isRequired, rule }) => !isRequired && rule !== 'text');
@@ -159,7 +148,6 @@ function keepsRule({ name, rule }: CsvColumn): string {
   }
 }
 
-/** The number of the last known migration; a warehouse with a higher one is refused. */
 export function schemaNumber(): number {
   return migrations().at(-1)?.number ?? 0;
 }

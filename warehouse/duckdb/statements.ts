@@ -1,5 +1,3 @@
-/** Named statements and their parameters, for DuckDB and PostgreSQL. */
-
 export type Params = Readonly<Record<string, string | number | bigint | boolean | null>>;
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -15,11 +13,9 @@ export function checkNames(statement: string, names: ReadonlySet<string>, params
   throw new TypeError(`The statement ${parts.join(' and ')}: ${statement.trim().slice(0, 200)}`);
 }
 
-/** Runs statements by name, on a DuckDB connection or on the ledgers of a lake in PostgreSQL. */
 export interface Statements {
   /** Decimals, big integers and instants as text. */
   all(name: string, params?: Params): Promise<readonly Row[]>;
-  /** The only row. */
   first(name: string, params?: Params): Promise<Row>;
 }
 
@@ -28,7 +24,6 @@ export interface Ledgers {
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
 }
 
-/** A row with its columns in camelCase; its type is that of the statement. */
 export function camelCase<T>(row: Row): T {
   const entries = Object.entries(row).map(([column, value]) => [
     column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),

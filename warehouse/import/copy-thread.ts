@@ -1,5 +1,3 @@
-/** The thread of `take-copy.ts`. */
-
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CopyMessage, copyPrivately, scanCopy } from './take-copy.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Imports CSV files that an operator exported: each is copied, scanned, archived, proved (ADR 17) and loaded like a
- * download. Files that are in progress at the same time share the flushes of the archive and the transactions of the warehouse.
- */
+/** Files that are imported at the same time share the flushes of the archive and the transactions of the warehouse. */
 
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -31,11 +28,9 @@ export interface ImportDeps {
 }
 
 export interface ImportManyDeps extends ImportDeps {
-  /** Called with the number of files that are done, refused ones included. */
   readonly onDone?: (done: number) => void;
 }
 
-/** Enough for a full batch of small files. */
 const FILES_AT_ONCE = 200;
 const LARGE_FILES_AT_ONCE = 2;
 const LOOK_UPS_AT_ONCE = 8;
@@ -54,10 +49,7 @@ export async function importFile(
 }
 
 /**
- * Files of one invoice are loaded in the order of the requests: without other evidence the last one counts.
- *
- * @param begun the copy of the first file, when it was begun before the warehouse was opened; discarded here
- * @returns in the order of the requests
+ * Files of one invoice are loaded in the order of the requests. @param begun the copy of the first file; discarded here
  * @throws the first error, when the imports in progress have ended
  */
 export async function importFiles(
@@ -84,7 +76,6 @@ export async function importFiles(
   return results;
 }
 
-/** Runs `work` for many requests at once, and one after the other for the requests of one invoice. */
 export function inInvoiceOrder(
   requests: readonly ImportRequest[],
   atOnce: number,
@@ -140,10 +131,9 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Bytes that are read to find the first row; a longer one names no invoice. */
 const FIRST_ROW_BYTES = 256 << 10;
 
-/** The Invoice ID of the first row, even if the file breaks rules; null: it cannot be read. */
+/** Even if the file breaks rules; null: it cannot be read. */
 function readInvoiceId(csvPath: string): string | null {
   try {
     const [header, first] = parse(readHead(csvPath, FIRST_ROW_BYTES).head, {

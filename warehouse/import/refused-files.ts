@@ -7,7 +7,6 @@ import { CRASH_RULE } from '../load/file-load.ts';
 
 export interface RefusedFile {
   readonly invoiceId: string;
-  /** The archive has the file. */
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly eventId: string | null;
@@ -28,14 +27,12 @@ export async function holdRefused(
   });
 }
 
-/** After a load of the invoice. */
 export async function releaseRefused(quarantine: Quarantine, invoiceId: string): Promise<void> {
   for (const item of await quarantine.list()) {
     if (item.kind === 'file' && item.invoiceId === invoiceId) await quarantine.remove(item.quarantineId);
   }
 }
 
-/** For people: the broken rule, the place, and the remedy. */
 export function rejection({
   findings,
   findingCount,
@@ -60,7 +57,6 @@ function cellSentence(findings: Rejection['findings']): string {
   return advice === null ? '' : ` ${advice}.`;
 }
 
-/** A sentence that begins with a space; empty when no setting accepts such a file. */
 export function toleranceAdvice(neededTolerances: NonNullable<Rejection['neededTolerances']>): string {
   if (neededTolerances.length === 0) return '';
   return ` If the service intends this form, BILLSYNC_CSV_TOLERATE with ${neededTolerances.join(',')} accepts it.`;

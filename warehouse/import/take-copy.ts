@@ -1,5 +1,3 @@
-/** Copies and scans the CSV of an operator, while the caller opens the warehouse or loads the file before. */
-
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -34,14 +32,9 @@ export interface CopyBegun {
 
 export type CopyMessage = 'copied' | ArchivedFile;
 
-/** A smaller file is read before a thread would have started. */
 export const THREAD_FROM_BYTES = 4 << 20;
 
-/**
- * A large file is scanned in a thread, since the main thread loads modules, opens the warehouse or answers events.
- *
- * @param dataDir the copy is made in its `tmp`, so that the archive takes it with a rename
- */
+/** @param dataDir the copy is made in its `tmp`, so that the archive takes it with a rename */
 export function takeCopy(dataDir: string, from: string): CopyBegun {
   const folder = dataFolder(dataDir).temporary;
   const path = temporaryName(folder);
@@ -68,20 +61,16 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
   };
 }
 
-/** With a reflink where the file system can. @param to must not exist; created with mode 0600 */
+/** With a reflink where the file system can. @param to must not exist */
 export function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   // copyFile also copies the mode, which may be readable by others or not writable.
   chmodSync(to, 0o600);
 }
 
-/** Small enough to stay in the processor's cache between hash and scan. */
 const CHUNK_BYTES = 1 << 18;
 
-/**
- * Reads the copy, not the original, which may still be written to: archive and DuckDB get the bytes that were hashed.
- * Synchronous, with one buffer: the thread has no other work.
- */
+/** Reads the copy, not the original, which may still be written to: archive and DuckDB get the bytes that were hashed. */
 export function scanCopy(path: string): ArchivedFile {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -100,7 +89,7 @@ export function scanCopy(path: string): ArchivedFile {
   return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
 }
 
-/** The copy is flushed while it is scanned, so that the archive's own flush is short. */
+/** While the copy is scanned, so that the archive's own flush is short. */
 async function flush(path: string): Promise<void> {
   const copy = await open(path, 'r+');
   try {
@@ -116,11 +105,9 @@ async function scannedBy(thread: Worker, onCopied: () => Promise<void>): Promise
     thread.on('message', (message: CopyMessage) => {
       if (message !== 'copied') return resolve(message);
       flushed = onCopied();
-      // Awaited after the scan.
       flushed.catch(() => undefined);
     });
     thread.once('error', reject);
-    // No effect after a result.
     thread.once('exit', () => reject(new Error('The thread that copies a file ended without a result.')));
   });
   await flushed;

@@ -1,5 +1,3 @@
-/** Attaches a lake to DuckDB: its extensions, the credentials of its bucket, rows as `lake` and ledgers as `ledger`, and the views. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version as duckdbVersion } from '@duckdb/node-api';
@@ -12,7 +10,6 @@ import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import { applicationName, ledgerSchema, rowStatement, unreachable } from './ledger.ts';
 
-/** Runs one statement without values. */
 export type RunStatement = (statement: string) => Promise<unknown>;
 
 export function quoted(text: string): string {
@@ -21,21 +18,19 @@ export function quoted(text: string): string {
 
 export type ExtensionName = 'ducklake' | 'postgres_scanner' | 'httpfs';
 
-/** The extensions of a lake; `httpfs` only for data in a bucket. */
 export function extensionsFor(dataPath: string): readonly ExtensionName[] {
   return dataPath.startsWith('s3://')
     ? ['ducklake', 'postgres_scanner', 'httpfs']
     : ['ducklake', 'postgres_scanner'];
 }
 
-/** The cache of set-up: `.cache/` of a checkout, else in the user's cache folder. */
+/** `.cache/` of a checkout, else in the user's cache folder. */
 export function extensionCache(version: string): string {
   const root = join(import.meta.dirname, '..', '..');
   const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
   return join(cache, 'duckdb-extensions', version);
 }
 
-/** @throws extension-missing with the attempts */
 export async function loadExtensions(run: RunStatement, names: readonly ExtensionName[]): Promise<void> {
   for (const name of names) await loadOne(run, name);
 }
@@ -60,13 +55,11 @@ async function loadOne(run: RunStatement, name: ExtensionName): Promise<void> {
   throw new WarehouseError('extension-missing', [name, version, attempts.join('; ')]);
 }
 
-/** The first sentence of DuckDB's message. */
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** Checks a bucket; a folder needs no check. @throws ArchiveError */
 export async function checkBucket(dataPath: string): Promise<void> {
   if (!dataPath.startsWith('s3://')) return;
   const [{ ListObjectsV2Command }, { openS3Client }] = await Promise.all([
@@ -83,7 +76,6 @@ export async function checkBucket(dataPath: string): Promise<void> {
   }
 }
 
-/** Errors of the bucket in the same keywords as those of the archive's bucket. */
 export async function explainBucketError(error: unknown, dataPath: string): Promise<unknown> {
   const [{ explainS3Error }, { ownEndpoint }] = await Promise.all([
     import('../../archive/s3/errors.ts'),
@@ -100,7 +92,6 @@ export async function explainBucketError(error: unknown, dataPath: string): Prom
 /** Less than the shortest lifetime of a role's credentials (15 min). */
 export const GIVE_AGAIN_MS = 300_000;
 
-/** Gives DuckDB the bucket's credentials; a folder needs none. @throws ArchiveError AWS's client finds no credentials or no region */
 export async function giveS3Credentials(
   run: RunStatement,
   dataPath: string,
@@ -135,12 +126,10 @@ function endpoint(url: string | undefined): readonly string[] {
 
 export interface LakePlace {
   readonly address: CatalogAddress;
-  /** A folder, or `s3://bucket/prefix`. */
   readonly dataPath: string;
   readonly generation: number;
 }
 
-/** The folder of the Parquet files of one generation: a rebuilt lake and the one before share no file. */
 export function generationPath({ dataPath, generation }: Omit<LakePlace, 'address'>): string {
   return `${dataPath.replace(/\/+$/, '')}/generation-${generation}/`;
 }
@@ -153,8 +142,8 @@ export function lakeSchema(generation: number): string {
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /**
- * For each of the two attached databases: a scan uses the connection of its transaction, and idle connections are closed. Transactions
- * that run at the same time exceed the number, because one that waits for a second connection could wait for itself.
+ * For each attached database: a scan uses the connection of its transaction, and idle ones are closed. Concurrent transactions
+ * exceed the number, because one that waits for a second connection could wait for itself.
  */
 const CONNECTION_LIMITS = [
   'set global pg_use_ctid_scan = false',
@@ -173,11 +162,9 @@ export function catalogSecret({ password }: CatalogAddress): readonly string[] {
 interface Attaching {
   readonly libpq: string;
   readonly readOnly: boolean;
-  /** Whether `catalogSecret` was created; otherwise libpq finds the password. */
   readonly hasSecret: boolean;
 }
 
-/** Statements for any DuckDB, also its shell. */
 export function attachStatements(
   place: Omit<LakePlace, 'address'>,
   { libpq, readOnly, hasSecret }: Attaching,
@@ -216,10 +203,7 @@ export async function attachLake(
   }
 }
 
-/**
- * Timeouts for DuckDB's connections: their transactions are idle while DuckDB works between two statements, which has its own limit.
- * Values of the address take precedence.
- */
+/** DuckDB's connections are idle while it works between two statements, which has its own limit. Values of the address win. */
 function limited(libpq: string, role: string): string {
   const keywords = [
     ['application_name', `'${applicationName(role).replaceAll(/['\\\\]/g, '_')}'`],
@@ -246,20 +230,16 @@ function liesElsewhere(error: unknown, { dataPath, generation }: LakePlace): Set
 
 export interface LakeDatabaseOptions {
   readonly place: LakePlace;
-  /** Additional folders that SQL may read: the archive's. */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
   readonly memoryLimit: string | null;
-  /** Runs before access to files and servers is restricted: writes into the data folder. */
   readonly whenAttached?: (session: Session) => Promise<void>;
-  /** DuckDB is unusable: every later call fails. */
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
 /** One for the load in progress, one for everything else: each may use connections to PostgreSQL. */
 const CONNECTIONS = 2;
 
-/** @throws extension-missing, catalog-unreachable */
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
   const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
   return Database.open({
@@ -282,7 +262,6 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
   });
 }
 
-/** The readers' views, the same as over a single file, on the base tables of the lake. */
 export function viewScripts(): readonly string[] {
   return [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
 }

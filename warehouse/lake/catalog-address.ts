@@ -1,25 +1,20 @@
-/** The address of the lake's catalogue: one setting for two libraries with different notations. */
-
 import type { PoolConfig } from 'pg';
 import { type Settings, SettingsError } from '../../lib/config/settings.ts';
 
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
 export interface CatalogAddress {
-  /** libpq's keywords without the password; DuckDB combines them with a secret. */
+  /** Without the password; DuckDB combines them with a secret. */
   readonly libpq: string;
-  /** For `pg`. Contains the password: never show or store it. */
+  /** Contains the password: never show or store it. */
   readonly pool: PoolConfig;
-  /** Without the password, for messages. */
   readonly printable: string;
-  /** The password, to be removed from messages; empty when the address has none. */
   readonly password: string;
 }
 
 /**
- * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database`; missing values come from PGHOST, the
- *   password file and the other sources of libpq. PGPASSWORD is read once
- * @throws SettingsError the text is neither
+ * Missing values come from PGHOST, the password file and the other sources of libpq. PGPASSWORD is read once.
+ * @param catalog `postgres:host=… dbname=…` (libpq's keywords) or `postgres://user@host/database` @throws SettingsError
  */
 export function readCatalogAddress(catalog: string): CatalogAddress {
   const rest = catalog.replace(/^postgres:/, '');
@@ -37,7 +32,6 @@ function takeFromEnvironment(): string {
   return passwordOfEnvironment ?? '';
 }
 
-/** Removes the password from a message of either library. */
 export function withoutPassword(text: string, { password }: CatalogAddress): string {
   return password === '' ? text : text.replaceAll(password, '***');
 }
@@ -69,7 +63,7 @@ function keywordsOf(url: URL): string {
   return [...keywords].map(([keyword, value]) => `${keyword}=${quoted(value)}`).join(' ');
 }
 
-/** Keywords with a position of their own in a URL; all others follow the question mark. */
+/** All other keywords follow the question mark of a URL. */
 const PLACED = ['host', 'hostaddr', 'port', 'user', 'password', 'dbname'];
 
 function fromKeywords(text: string): CatalogAddress {
@@ -103,7 +97,7 @@ function quoted(value: string): string {
   return /^[^\s'\\]+$/.test(value) ? value : `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
 }
 
-/** `host=a password='it''s \\'quoted\\''`: quoted values may contain spaces, and a backslash escapes the next character. */
+/** Quoted values may contain spaces, and a backslash escapes the next character. */
 function parseKeywords(text: string): ReadonlyMap<string, string> {
   const keywords = new Map<string, string>();
   const pattern = /\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?=\s|$)/gy;

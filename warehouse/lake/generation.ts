@@ -1,6 +1,6 @@
 /**
- * Generations of a lake. A generation is a schema of ledgers, a schema of DuckLake's tables, and a folder of Parquet files. A rebuild fills
- * the next one and then moves the pointer, so that readers see the old warehouse until the new one is complete.
+ * A generation is a schema of ledgers, a schema of DuckLake's tables, and a folder of Parquet files. A rebuild fills the next one and
+ * then moves the pointer, so that readers see the old warehouse until the new one is complete.
  */
 
 import pg from 'pg';
@@ -18,11 +18,7 @@ import {
   unreachable,
 } from './ledger.ts';
 
-/**
- * The current generation; the first process creates generation 1.
- *
- * @throws environment-mismatch test and production never share a catalogue
- */
+/** The first process creates generation 1. @throws environment-mismatch */
 export async function currentGeneration(
   address: CatalogAddress,
   environment: EnvironmentName,
@@ -47,7 +43,6 @@ export async function currentGeneration(
   });
 }
 
-/** For readers. @returns null when there is no warehouse yet */
 export async function knownGeneration(address: CatalogAddress): Promise<number | null> {
   return withCatalog(address, async (query) => {
     const schemas = await query('generation-schemas');
@@ -69,7 +64,7 @@ export async function publicationStamp(address: CatalogAddress): Promise<string 
   });
 }
 
-/** Migrates the ledgers' schema. The caller makes sure that no other process does. */
+/** The caller makes sure that no other process does. */
 export async function migrateLedger(
   ledger: Ledger,
   options: { readonly printable: string; readonly now: Date },
@@ -94,7 +89,6 @@ export async function migrateLedger(
   });
 }
 
-/** Makes `next` the current generation, after all writes in progress have ended. */
 export async function moveTo(address: CatalogAddress, next: number): Promise<void> {
   await withCatalog(address, async (query) => {
     await query('begin');
@@ -104,7 +98,7 @@ export async function moveTo(address: CatalogAddress, next: number): Promise<voi
   });
 }
 
-/** Drops the ledgers and the catalogue of these generations; the caller removes their Parquet files. */
+/** The caller removes the Parquet files. */
 export async function dropGenerations(
   address: CatalogAddress,
   isOld: (generation: number) => boolean,

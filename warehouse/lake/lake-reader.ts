@@ -1,6 +1,6 @@
 /**
- * Readers of a lake, and the `reports.duckdb` over it: a file with the views and no rows. Other tools attach the lake first, with the
- * statements in its table `how_to_attach`. It contains no password: readers have their own role in PostgreSQL.
+ * The `reports.duckdb` of a lake has views and no rows. Other tools attach the lake first, with the statements in its table
+ * `how_to_attach`. It contains no password: readers have their own role in PostgreSQL.
  */
 
 import { constants, existsSync } from 'node:fs';
@@ -34,7 +34,7 @@ import { readCatalogAddress } from './catalog-address.ts';
 import { knownGeneration, publicationStamp } from './generation.ts';
 import { unreachable } from './ledger.ts';
 
-/** Writes the file from a session with the lake attached, before its access is restricted. Replaces an existing file. */
+/** The lake is attached, and access not yet restricted. Replaces an existing file. */
 export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
   // Several sessions of one process may write at once, each to its own temporary file.
   const draft = temporaryName(dirname(path));
@@ -67,7 +67,6 @@ async function writeViews(session: Session, draft: string, place: LakePlace): Pr
   }
 }
 
-/** Sets the modification time, so that watchers of the file read again. */
 export async function touchPointerFile(path: string, now: Date): Promise<void> {
   await utimes(path, now, now);
 }
@@ -78,7 +77,6 @@ function howToAttach(place: LakePlace): readonly string[] {
   return [...loads, ...attach];
 }
 
-/** @param path of a file or a folder */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
@@ -88,19 +86,17 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-// Reading: one DuckDB instance per process, because loading the extensions takes a second, and one connection per reader. Rows enter the lake
-// before a ledger counts them, so a reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
+// One instance per process, because loading the extensions takes a second. Rows enter the lake before a ledger counts them, so a
+// reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
 
 interface Opened {
-  /** Identifies the file of views. */
   readonly file: string;
   readonly generation: number;
   readonly instance: Promise<DuckDBInstance>;
-  /** When the bucket's credentials were given, in epoch milliseconds. */
+  /** Epoch milliseconds of the bucket's credentials. */
   givenAt: number;
 }
 
-/** DuckDB's messages when PostgreSQL is away. */
 const LOST_CONNECTION =
   /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
 
@@ -111,12 +107,7 @@ const BEGIN_LOOK = `
 
 const opened = new Map<string, Opened>();
 
-/**
- * Opens a connection with one consistent look at the warehouse; it can reach nothing but the lake.
- *
- * @param path of the file of views
- * @throws catalog-unreachable, extension-missing
- */
+/** One consistent look at the warehouse. @param path of the file of views @throws catalog-unreachable, extension-missing */
 export async function connectToLake(path: string, lake: LakeSettings): Promise<DuckDBConnection> {
   const known = opened.get(path);
   const connection = known?.file === (await fileAt(path)) ? await lookAt(known, lake) : null;
@@ -124,7 +115,6 @@ export async function connectToLake(path: string, lake: LakeSettings): Promise<D
   return connection ?? (await lookAt(await openShared(path, lake), lake)) ?? connectToLake(path, lake);
 }
 
-/** @returns null when its generation is not the current one */
 async function lookAt(shared: Opened | undefined, lake: LakeSettings): Promise<DuckDBConnection | null> {
   if (shared === undefined) return null;
   const connection = await (await shared.instance).connect();
@@ -144,7 +134,6 @@ async function lookAt(shared: Opened | undefined, lake: LakeSettings): Promise<D
   }
 }
 
-/** @throws catalog-unreachable, no-lake-yet */
 export async function attachForReading(lake: LakeSettings, run: RunStatement): Promise<void> {
   await attachLake(run, { ...(await placeOf(lake)), dataPath: lake.dataPath }, { readOnly: true });
 }
@@ -175,7 +164,6 @@ async function openShared(path: string, lake: LakeSettings): Promise<Opened> {
   return fresh;
 }
 
-/** @returns null when there is no file */
 async function fileAt(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true }).catch(() => null);
   return found === null ? null : `${found.dev}/${found.ino}`;
@@ -183,7 +171,7 @@ async function fileAt(path: string): Promise<string | null> {
 
 const stamps = new Map<string, string>();
 
-/** Touches the file after a publication of another machine, so that its watchers read again. @throws catalog-unreachable */
+/** For a publication of another machine. @throws catalog-unreachable */
 export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
   const stamp = await publicationStamp(readCatalogAddress(lake.catalog));
   const before = stamps.get(path);
@@ -195,7 +183,7 @@ export async function noticePublication(path: string, lake: LakeSettings): Promi
 const making = new Map<string, Promise<void>>();
 const made = new Map<string, number>();
 
-/** Writes the file of views when this machine has none, or one of a replaced generation: readers need no worker on their machine. */
+/** Readers need no worker on their machine. Also replaces the file of an earlier generation. */
 export async function makePointerFile(path: string, place: LakePlace): Promise<void> {
   if (made.get(path) === place.generation && existsSync(path)) return;
   const work = making.get(path) ?? writeOwnPointerFile(path, place);
@@ -225,7 +213,6 @@ async function writeOwnPointerFile(path: string, place: LakePlace): Promise<void
   database.close();
 }
 
-/** @returns null when the file does not name one */
 async function generationOf(path: string): Promise<number | null> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
@@ -265,12 +252,9 @@ async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBIns
   }
 }
 
-// The shell: its first statements contain the catalogue's password and the bucket's credentials, so their file is readable by its user only.
+// The statements contain the catalogue's password and the bucket's credentials, so their file is readable by its user only.
 
-/**
- * @param shellVersion e.g. `1.5.5`: extensions fit one version
- * @throws catalog-unreachable, no-lake-yet
- */
+/** @param shellVersion e.g. `1.5.5`: extensions fit one version @throws catalog-unreachable, no-lake-yet */
 export async function shellStatements(lake: LakeSettings, shellVersion: string): Promise<readonly string[]> {
   const place = { ...(await placeOf(lake)), dataPath: lake.dataPath };
   const statements = extensionsFor(lake.dataPath).flatMap((name) => loadingOf(name, shellVersion));
@@ -280,19 +264,14 @@ export async function shellStatements(lake: LakeSettings, shellVersion: string):
   return [...statements, ...catalogSecret(place.address), ...attaching];
 }
 
-/** From billsync's cache when the shell has the same version, else as the shell finds them. */
+/** From billsync's cache when the shell has the same version. */
 function loadingOf(name: ExtensionName, shellVersion: string): readonly string[] {
   const cached = join(extensionCache(duckdbVersion()), `${name}.duckdb_extension`);
   const fits = duckdbVersion().replace(/^v/, '') === shellVersion && existsSync(cached);
   return fits ? [`load ${quoted(cached)}`] : [`install ${name}`, `load ${name}`];
 }
 
-/**
- * Reads a lake as a reader would, for `doctor`.
- *
- * @returns one line for people, without secrets
- * @throws catalog-unreachable, extension-missing, and errors of DuckDB for unreadable files
- */
+/** As a reader would, for `doctor`. @returns one line without secrets */
 export async function checkLake(lake: LakeSettings): Promise<string> {
   const { printable } = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(readCatalogAddress(lake.catalog));

@@ -1,7 +1,4 @@
-/**
- * The lake behind a published file. Over a lake the file has views and no rows, and readers attach the lake first. Readers know only the
- * path; processes with settings register the lake of that path here.
- */
+/** Readers know only the path of a published file; processes with settings register the lake of that path here. */
 
 import { existsSync } from 'node:fs';
 import { refuseLeftWal } from '../../lib/files/published-file.ts';
@@ -12,12 +9,10 @@ import type { LakeSettings } from './catalog-address.ts';
 
 const lakes = new Map<string, LakeSettings>();
 
-/** Registers the lake of the published file at `path` for this process. */
 export function lakeSourceOf(path: string, lake: LakeSettings): void {
   lakes.set(path, lake);
 }
 
-/** Whether there is a warehouse to read; for a lake the file of views is written when this machine has none. */
 export async function isPublished(path: string): Promise<boolean> {
   const lake = lakes.get(path);
   if (lake === undefined || existsSync(path)) return existsSync(path);
@@ -31,7 +26,6 @@ export async function isPublished(path: string): Promise<boolean> {
   }
 }
 
-/** Attaches the lake of the file for reading, if it has one. */
 export async function attachBehind(path: string, run: RunStatement): Promise<void> {
   const lake = lakes.get(path);
   if (lake === undefined) return;
@@ -39,7 +33,7 @@ export async function attachBehind(path: string, run: RunStatement): Promise<voi
   await attachForReading(lake, run);
 }
 
-/** The statements that DuckDB's shell needs before it reads the file; empty for a file with rows. */
+/** Empty for a file with rows. */
 export async function shellStatementsFor(
   path: string,
   shellVersion: () => Promise<string>,
@@ -50,7 +44,7 @@ export async function shellStatementsFor(
   return shellStatements(lake, await shellVersion());
 }
 
-/** Opens a published file for this process. @throws UnreadableFileError, catalog-unreachable */
+/** @throws UnreadableFileError, catalog-unreachable */
 export async function openForReading(path: string, temporaryFolder: string): Promise<Database> {
   await refuseLeftWal(path);
   const lake = lakes.get(path);

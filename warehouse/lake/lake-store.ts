@@ -1,6 +1,5 @@
-/** A warehouse in a lake, for many writing processes at once: rows in Parquet files, ledgers in PostgreSQL. */
-
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Archive } from '../../archive/archive.ts';
 import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -18,7 +17,13 @@ import { BatchingLoader } from '../load/load-files.ts';
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
 import { flush, touchPointerFile } from './lake-reader.ts';
-import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
+import {
+  holdInvoices,
+  isCatalogFull,
+  type Ledger,
+  type LedgerOnOne,
+  type LedgerTransaction,
+} from './ledger.ts';
 
 export interface IngestLakeOptions {
   readonly ledger: Ledger;
@@ -32,9 +37,7 @@ export interface IngestLakeOptions {
 }
 
 /**
- * Reads new events and facts of the archive into the ledgers. One process does it at a time; the others use its result when it started
- * after their request, so that many workers need no more readings than one.
- *
+ * One process does it at a time; the others use its result when it started after their request.
  * @returns all zeros when another process did it meanwhile
  */
 export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
@@ -82,10 +85,7 @@ function ingestAlone(
   });
 }
 
-/**
- * For loads that are committed together: rows first, flushed and not yet counted, then the ledger. Holds the invoices, and one lock per load
- * that shows it is in progress.
- */
+/** Rows first, flushed and not yet counted, then the ledger. Holds the invoices, and one lock per load in progress. */
 export function lakeTransactions(
   ledger: Ledger,
   loads: readonly { readonly invoiceId: string; readonly loadId: number }[],
@@ -112,7 +112,7 @@ export function lakeTransactions(
   };
 }
 
-/** Flushes the Parquet files before the catalogue commits. DuckLake does not: after a power cut the catalogue would name missing rows. */
+/** Before the catalogue commits. DuckLake does not flush: after a power cut the catalogue would name missing rows. */
 async function flushFiles(session: Session, span: Params): Promise<void> {
   const written = await session.all('written-files', span);
   const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
@@ -120,7 +120,7 @@ async function flushFiles(session: Session, span: Params): Promise<void> {
   for (const path of [...paths, ...folders]) await flush(path);
 }
 
-/** Removes rows of loads whose writer ended before a ledger counted them. @returns their load ids; loads in progress stay */
+/** Removes rows of loads whose writer ended before a ledger counted them; loads in progress stay. */
 export async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {
   const removed: number[] = [];
   for (const row of await database.use((session) => session.once('leftover-loads'))) {
@@ -144,12 +144,14 @@ export interface TidyOptions {
   readonly database: Database;
   readonly ledger: Ledger;
   readonly now: Date;
-  /** How long files stay for readers that started earlier. */
   readonly keepMs?: number;
   /** Fewer small files are not merged, because merging rewrites them. */
   readonly leastFiles?: number;
 }
 
+/** Closing waits for a step. */
+const STEP_ATTEMPTS = 20;
+const STEP_PAUSE_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MIN_FILES = 64;
 /** For one statement, which may merge the files of a whole lake or list a bucket. */
@@ -157,11 +159,7 @@ const LIMIT_MS = 6 * 3_600_000;
 const MERGE =
   "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
 
-/**
- * Merges small files, and removes rows, snapshots and files without a user. Writers and readers continue meanwhile.
- *
- * @returns null when another process is tidying
- */
+/** Writers and readers continue meanwhile. @returns null when another process is tidying */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = MIN_FILES } = options;
   return ledger.tidying(async () => {
@@ -190,8 +188,8 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   });
 }
 
-// The store: a load is two commits. The rows go into the lake, uncounted, then the ledger counts them, in a transaction that has held the invoice
-// since before the first row. Readers see an invoice completely or not at all; rows of a writer that ended in between are removed by tidying.
+// A load is two commits: the rows go into the lake, uncounted, then the ledger counts them in a transaction that has held the invoice
+// since before the first row. Rows of a writer that ended in between are removed by tidying.
 
 export interface LakeStoreParts {
   readonly database: Database;
@@ -200,11 +198,9 @@ export interface LakeStoreParts {
   readonly log: Logger;
   readonly now: () => Date;
   readonly publishedPath: string;
-  /** A folder, or `s3://…`. */
   readonly dataPath: string;
   /** Releases the presence that a rebuild waits for. */
   readonly leave: () => Promise<void>;
-  /** See `OpenWarehouseOptions`. */
   readonly metrics: Metrics | undefined;
   readonly lingerMs: number | undefined;
 }
@@ -260,8 +256,16 @@ export class LakeStore implements Store {
     return new Set(rows.map((row) => Number(row.load_id)));
   }
 
-  aroundStep<T>(work: () => Promise<T>): Promise<T> {
-    return work();
+  /** Such steps change nothing that counts, so one that found no free connection is repeated. */
+  async aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    for (let left = STEP_ATTEMPTS - 1; ; left -= 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (left === 0 || !isCatalogFull(error)) throw error;
+        await sleep(STEP_PAUSE_MS);
+      }
+    }
   }
 
   async beforeVerify(): Promise<void> {
@@ -322,7 +326,6 @@ export class LakeStore implements Store {
     };
   }
 
-  /** Touches the file after a publication of another machine, so that cached pages are made again. */
   async #noticeOthers(): Promise<void> {
     const { ledger, publishedPath, now } = this.#parts;
     const { sequence } = await ledger.first('last-sequence');

@@ -1,4 +1,4 @@
--- PostgreSQL statements of the ledgers of a lake. A name that is missing here is the statement of warehouse/sql.
+-- A name that is missing here is the statement of warehouse/sql.
 
 -- name: lock
 select pg_advisory_xact_lock($class::integer, $key::integer)
@@ -22,12 +22,11 @@ select pg_try_advisory_lock($class::integer, $key::integer) as is_mine
 select pg_advisory_unlock($class::integer, $key::integer)
 
 -- name: lock-invoices
--- One transaction at a time per invoice, among all processes; in one order, so that no two wait for each other.
+-- In one order, so that no two processes wait for each other.
 select pg_advisory_xact_lock(hashtextextended(ordered.invoice_id, 0))
 from (select distinct unnest(list($invoice_ids)) as invoice_id order by 1) as ordered
 
 -- name: blocked-by
--- The holders of locks for which connections of this process have waited longer than $seconds.
 select h.application_name as name, host(h.client_addr) as client, h.pid,
     to_char(h.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
 from pg_stat_activity as h
@@ -57,7 +56,6 @@ where h.application_name like 'billsync duckdb %' and h.state = 'idle in transac
     )
 
 -- name: others-present
--- The other connections that hold a session lock, with what a person needs to find their processes.
 select a.application_name as name, host(a.client_addr) as client, a.pid,
     to_char(a.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
 from pg_locks as l
@@ -71,7 +69,6 @@ order by a.backend_start
 create schema if not exists billsync
 
 -- name: create-pointer
--- The current generation; a rebuild makes the next one and then moves this pointer.
 create table if not exists billsync.warehouse (
     only_one boolean primary key default true check (only_one),
     environment text not null,
@@ -88,7 +85,6 @@ select environment, generation from billsync.warehouse
 update billsync.warehouse set generation = $generation::integer
 
 -- name: generation-schemas
--- Schemas of all existing generations, DuckLake's and the ledgers'.
 select nspname as schema, substring(nspname from '[0-9]+$')::integer as generation
 from pg_namespace
 where nspname ~ '^billsync_(lake_)?[0-9]+$'
@@ -101,7 +97,6 @@ create table if not exists schema_migrations (number integer primary key, name t
 insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)
 
 -- name: insert-loads
--- The loads count once the transaction commits.
 insert into loads (
     load_id, invoice_id, version, file_sha256, file_size_bytes, file_source, announced_sha256, event_id, workflow_run_id,
     tenant, shipments, billing_cost, currency_code, currencies, first_ship_date, last_ship_date, ends_with_line_end, loaded_at,
@@ -129,8 +124,7 @@ select load_id from loads where load_id = any(list($load_ids)::integer[])
 select nextval('load_ids')::integer as load_id
 
 -- name: skip-load-ids
--- Continues ids above the highest known one after loads were repeated under their ids. Changes nothing when they are higher already, since
--- other processes may be taking ids.
+-- Continues ids above the highest known one after loads were repeated under their ids. Changes nothing when they are higher already.
 select setval('load_ids', h.highest) as load_id
 from (select greatest($highest::integer, (select max(load_id) from loads)) as highest) as h
 where h.highest > (select last_value from load_ids)
@@ -142,7 +136,6 @@ update loads set is_recorded = true where load_id = $load_id::integer
 update loads set is_recorded = true where not is_recorded
 
 -- name: unknown-loads
--- Loads of these facts that the warehouse does not have.
 select given.load_id
 from unnest(list($load_ids)::integer[]) as given(load_id)
 where not exists (select 1 from loads as l where l.load_id = given.load_id)
@@ -159,7 +152,6 @@ where not is_recorded
 order by load_id
 
 -- name: read-loads
--- The versions of these invoices that were loaded since an instant.
 select
     invoice_id::text as invoice_id, load_id, version, file_source, file_sha256, announced_sha256, encoded_sha256,
     coalesce(is_denied, false) as is_denied, coalesce(is_damaged, false) as is_damaged,
@@ -171,7 +163,6 @@ where invoice_id = any(list($invoice_ids)::uuid[]) and loaded_at >= $since::time
 order by load_id
 
 -- name: insert-publication
--- A publication: the contents of the warehouse at this moment.
 insert into publication_log
 select
     coalesce((select max(sequence) from publication_log), 0) + 1,
@@ -245,7 +236,6 @@ order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: held-states
--- The rows of these invoices with their inputs, and whether discrepancies are recorded.
 select
     s.invoice_id::text as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
     coalesce(s.attention_lines, 1) > 0 as has_attention,
@@ -269,8 +259,7 @@ insert into discrepancy_lines select * from json_populate_recordset(null::discre
 insert into duplicate_ledger select * from json_populate_recordset(null::duplicate_ledger, $facts::json)
 
 -- name: insert-events
--- Takes a batch of archived events into the ledger. A delivery that was refused and later accepted becomes accepted;
--- nothing else changes a known event.
+-- A delivery that was refused and later accepted becomes accepted; nothing else changes a known event.
 insert into event_ledger
 select * from json_populate_recordset(null::event_ledger, $events::json)
 on conflict (event_id) do update set
@@ -302,7 +291,6 @@ insert into invoice_state select * from json_populate_recordset(null::invoice_st
 select event_id, verdict from event_ledger where event_id in (select json_array_elements_text($event_ids::json))
 
 -- name: ledger-statuses
--- The status of each of these invoices; unknown ones are missing.
 select
     i.invoice_id::text as invoice_id, i.state, i.stated_total, i.stated_shipments::float8 as stated_shipments,
     l.billing_cost::text as billing_cost, l.shipments::float8 as shipments,
@@ -314,14 +302,12 @@ left join loads as l on l.load_id = i.current_load_id
 where i.invoice_id in (select json_array_elements_text($invoice_ids::json)::uuid)
 
 -- name: read-attention
--- Attention and other records of these invoices since an instant.
 select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, decided_by, file_sha256,
     iso(counts_from) as counts_from
 from attention_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::timestamp
 
 -- name: read-evidence
--- Counting events and details answers of these invoices since an instant.
 select
     invoice_id::text as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
@@ -339,7 +325,6 @@ from details_ledger
 where invoice_id = any(list($invoice_ids)::uuid[]) and recorded_at >= $since::timestamp
 
 -- name: release-events
--- Removes formerly refused deliveries from the ledger, to be ingested again with their new verdict.
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id

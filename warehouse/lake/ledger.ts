@@ -1,6 +1,4 @@
 /**
- * The ledgers of a lake, in PostgreSQL: they decide which loads count, for many writers at once.
- *
  * Every transaction first checks that its generation is the current one, then locks its invoices, so that no two processes derive one
  * invoice at the same time. Advisory locks end with their transaction or connection: a killed process leaves none.
  */
@@ -15,7 +13,6 @@ import { checkNames, type Ledgers, type Params, type Row, type Statements } from
 import { WarehouseError } from '../errors.ts';
 import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
 
-/** A statement for `pg`, with numbered values. */
 export interface LedgerStatement {
   readonly text: string;
   readonly names: readonly string[];
@@ -40,7 +37,6 @@ export function ledgerStatement(name: string): LedgerStatement {
   return known;
 }
 
-/** Values in the order of the statement. @throws TypeError unknown or missing names */
 export function ledgerValues({ text, names }: LedgerStatement, params: Params): (string | null)[] {
   checkNames(text, new Set(names), params);
   return names.map((name) => {
@@ -79,47 +75,38 @@ export const LOCK = {
   opening: 8_153,
   ingest: 8_154,
   publish: 8_155,
-  /** Around the commit of rows: DuckLake commits one at a time, and waiting costs less than a conflict. */
+  /** DuckLake commits one at a time, and waiting costs less than a conflict. */
   commit: 8_156,
   tidy: 8_157,
   /** Held while a load is in progress, by its id. */
   load: 8_158,
 } as const;
 
-/** Statements that only a single file needs, with their answer for a lake: keys of the ledgers find events and stop two writers. */
+/** Only a single file needs these statements: keys of the ledgers find events and stop two writers. */
 const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
   ['are-events-known', [{}]],
   ['claim-events', []],
   ['claim-invoices', []],
 ]);
-/** A larger batch locks all invoices at once. */
 const SINGLE_INVOICES = 50;
-/**
- * One keeps the presence and the locks of ingest and tidying, one is for the load in progress, one for everything else. DuckDB
- * has its own (attach-lake.ts).
- */
+/** The presence and the locks of ingest and tidying, the load in progress, everything else. DuckDB has its own (attach-lake.ts). */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
 /** Soon, so that another process that starts finds a free slot of PostgreSQL. */
 const UNUSED_MS = 2_000;
 /** A connection in use sends a query four times within this time; PostgreSQL ends that of a frozen process, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
-/** `lock_timeout` of a transaction: longer than any commit. */
 const LOCK_LIMIT_MS = 10 * 60_000;
-/** Pause before a lost presence is taken again. */
 const PRESENT_AGAIN_MS = 1_000;
-/** A longer wait for a lock of another process is reported. */
 const BLOCKED_AFTER_MS = 20_000;
 
 export interface LedgerTransaction extends Statements {
-  /** Waits for the lock, which is held until the transaction ends. */
+  /** Held until the transaction ends. */
   lock(kind: keyof typeof LOCK, key: number): Promise<void>;
   tryLock(kind: keyof typeof LOCK, key: number): Promise<boolean>;
-  /** Several statements without values (migrations). */
   script(text: string): Promise<void>;
 }
 
-/** Statements and transactions of one connection. */
 export interface LedgerOnOne {
   all(name: string, params?: Params): Promise<readonly Row[]>;
   transaction<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
@@ -135,9 +122,7 @@ export interface LedgerOptions {
   readonly generation: number;
   readonly role?: string;
   readonly isBeingMade?: boolean;
-  /** 60 seconds by default. */
   readonly idleLimitMs?: number;
-  /** 20 seconds by default. */
   readonly blockedAfterMs?: number;
   /** Called once when a rebuild has switched the generation: this process cannot write any more. */
   readonly onReplaced?: (error: WarehouseError) => void;
@@ -151,7 +136,7 @@ export class Ledger implements Ledgers {
   readonly #idleLimitMs: number;
   readonly #blockedAfterMs: number;
   readonly #name: string;
-  /** The connection of the presence, used by one caller at a time; null while there is none. */
+  /** Used by one caller at a time; null while there is none. */
   #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
   readonly #presentTurn = createSemaphore(1);
   #onReplaced: ((error: WarehouseError) => void) | undefined;
@@ -202,7 +187,7 @@ export class Ledger implements Ledgers {
     });
   }
 
-  /** Runs `work` while no other process holds the lock; its transactions are on the connection that holds it. */
+  /** The transactions of `work` are on the connection that holds the lock. */
   alone<T>(kind: 'ingest' | 'opening', work: (ledgers: LedgerOnOne) => Promise<T>): Promise<T> {
     const onClient = async (client: pg.PoolClient, spoil: (error: Error) => void): Promise<T> => {
       const lock = { class: LOCK[kind], key: this.generation };
@@ -220,7 +205,7 @@ export class Ledger implements Ledgers {
     return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
   }
 
-  /** Runs `work` when no other process is tidying. @returns null when one is, or while the presence is lost */
+  /** @returns null when another process is tidying, or while the presence is lost */
   async tidying<T>(work: () => Promise<T>): Promise<T | null> {
     // The lock would stay with a connection of the pool.
     if (this.#present === null) return null;
@@ -235,9 +220,7 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * Registers this process as a writer until the result is called; `alone` succeeds only without other writers. A presence that
-   * PostgreSQL lost, e.g. in a restart, is taken again.
-   *
+   * Until the result is called; `alone` succeeds only without other writers. A presence that PostgreSQL lost is taken again.
    * @returns null when there are other writers
    */
   async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
@@ -266,7 +249,7 @@ export class Ledger implements Ledgers {
     };
   }
 
-  /** Takes a connection from the pool and does not return it: the lock ends with the connection. @returns null when there are other writers */
+  /** Does not return the connection to the pool: the lock ends with it. @returns null when there are other writers */
   async #bePresent(how: 'shared' | 'alone'): Promise<Presence | null> {
     const client = await this.#connect();
     const stopPinging = keepInUse(client, this.#idleLimitMs);
@@ -295,8 +278,8 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * The processes that hold locks for which this one has waited too long; null when there are none. PostgreSQL ends the ledger's
-   * connections of a frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
+   * The processes that hold locks for which this one has waited too long; null: none. PostgreSQL ends the ledger's connections of a
+   * frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
    */
   async blockedBy(): Promise<string | null> {
     const seconds = this.#blockedAfterMs / 1_000;
@@ -305,7 +288,6 @@ export class Ledger implements Ledgers {
     return found.length === 0 ? null : processesOf(found);
   }
 
-  /** The other writers, as far as PostgreSQL knows; empty when they have left meanwhile. */
   async others(): Promise<string> {
     const found = await this.all('others-present', { class: LOCK.presence, key: 0 });
     return processesOf(found);
@@ -346,7 +328,7 @@ export class Ledger implements Ledgers {
     throw replaced;
   }
 
-  /** Uses the connection of the presence, or another one in a process without it, such as a rebuild. */
+  /** Or another connection in a process without presence, such as a rebuild. */
   #withPresent<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     return this.#presentTurn(() => {
       const present = this.#present;
@@ -381,12 +363,11 @@ export class Ledger implements Ledgers {
   }
 }
 
-/** The name in pg_stat_activity, which keeps 63 bytes. */
+/** In pg_stat_activity, which keeps 63 bytes. */
 export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
 
-/** What all connections of billsync's own to the catalogue have in common. */
 export function connectionOptions(address: CatalogAddress, role: string): pg.PoolConfig {
   return {
     ...address.pool,
@@ -396,15 +377,19 @@ export function connectionOptions(address: CatalogAddress, role: string): pg.Poo
   };
 }
 
-/** PostgreSQL's messages of `too_many_connections` (53300). */
 const NO_FREE_CONNECTION = /too many (?:clients|connections)|remaining connection slots/i;
 
 /** @returns catalog-unreachable or catalog-full, without the password */
 export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
   const problem = withoutPassword(messages.join('; '), address);
-  const code = NO_FREE_CONNECTION.test(problem) ? 'catalog-full' : 'catalog-unreachable';
+  const code = isCatalogFull(problem) ? 'catalog-full' : 'catalog-unreachable';
   return new WarehouseError(code, [address.printable, problem]);
+}
+
+/** Also for errors of DuckDB's connections. */
+export function isCatalogFull(error: unknown): boolean {
+  return NO_FREE_CONNECTION.test(messageOf(error));
 }
 
 export function ledgerSchema(generation: number): string {
@@ -452,7 +437,7 @@ async function queryNamed(client: pg.PoolClient, name: string, params: Params = 
 const inUse = new WeakMap<pg.PoolClient, number>();
 const pings = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
-/** Runs one statement at a time on a connection, also beside `keepInUse`. */
+/** One statement at a time on a connection, also beside `keepInUse`. */
 async function query(
   client: pg.PoolClient,
   statement: string | pg.QueryConfig,

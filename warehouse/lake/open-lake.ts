@@ -1,7 +1,4 @@
-/**
- * Opens a lake for a writer: generation, ledgers, views, and work that a crash left undone. Writers open one after the other, because the first
- * one may have to create the ledgers and to repeat every load of the archive; then they work side by side.
- */
+/** Writers open one after the other, because the first one may have to create the ledgers and to repeat every load of the archive. */
 
 import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
@@ -24,7 +21,6 @@ import { writePointerFile } from './lake-reader.ts';
 import { ingestLake, LakeStore, lakeTransactions } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 
-/** @throws environment-mismatch, catalog-unreachable, extension-missing, warehouse-too-new */
 export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWarehouse> {
   const { settings, archive, log } = options;
   const now = options.now ?? (() => new Date());
@@ -68,7 +64,6 @@ export async function enterLake(
   return leave;
 }
 
-/** @throws Error when the settings name no lake */
 export function lakeAddress(
   settings: Pick<OpenWarehouseOptions['settings'], 'warehouse'>,
 ): Omit<LakePlace, 'generation'> {
@@ -85,9 +80,8 @@ export interface PrepareLake {
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
-  /** False for a rebuild: readers see it only when it is complete. */
+  /** false for a rebuild: readers see it only when it is complete. */
   readonly isPublished?: boolean;
-  /** Runs when the tables exist, before the archive is read. */
   readonly whenMade?: (database: Database) => Promise<void>;
 }
 
@@ -96,11 +90,10 @@ export interface PreparedLake {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Loads that were left out because their file was purged. */
   readonly purged: readonly LoadFact[];
 }
 
-/** Prepares schema and views and reads the archive to its end. The caller makes sure that no other process does. */
+/** The caller makes sure that no other process does. */
 export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   const { options, ledger, place, now, isPublished = true } = prepare;
   const { settings } = options;
@@ -134,8 +127,8 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
 }
 
 /**
- * DuckLake compares a merge with other commits and then commits, so two processes that merge the same files can both succeed, and all rows
- * are there twice. One of them was frozen while it was tidying, or lost its lock. With this index PostgreSQL refuses the second one.
+ * Two processes that merge the same files can both succeed in DuckLake, and all rows are there twice: one was frozen while it was
+ * tidying, or lost its lock. With this index PostgreSQL refuses the second one.
  */
 function replacedOnce(generation: number): string {
   const schema = lakeSchema(generation);
@@ -165,7 +158,6 @@ async function catchUpLake(
     ...{ database, archive, log, ledgers: ledger },
     transactionsOf: (files) => lakeTransactions(ledger, files),
     onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
-    // The archive has the fact.
     onRepeated: async ({ loadId }) => {
       await ledger.all('mark-recorded', { load_id: loadId });
     },
@@ -186,7 +178,7 @@ async function catchUpLake(
   };
 }
 
-/** Archives the facts that a crash between commit and fact left out, with the time of the load. */
+/** The facts that a crash between commit and fact left out, with the time of the load. */
 export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   for (const load of await ledger.all('unrecorded-loads')) {
     // Another writer may be about to archive the same fact; duplicates count once.

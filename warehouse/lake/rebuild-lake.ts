@@ -1,7 +1,6 @@
 /**
- * Rebuilds a lake from the archive: fills the next generation beside the current one and then switches. The previous one stays until the next
- * rebuild, in PostgreSQL and as files. An interrupted rebuild is continued by the next one. With settings for another kind of warehouse, a rebuild is
- * also the way to move, in both directions.
+ * Fills the next generation beside the current one and then switches; the previous one stays until the next rebuild. An interrupted
+ * rebuild is continued by the next one. Also the way to move between kinds of warehouse.
  */
 
 import { rm } from 'node:fs/promises';
@@ -38,16 +37,13 @@ export async function rebuildLake(options: RebuildOptions): Promise<CompletedReb
   }
 }
 
-/** Makes the next generation to report what a rebuild would make and lose, and replaces nothing. @throws warehouse-locked */
 export function dryRunLakeRebuild(options: RebuildOptions): Promise<RebuildOutcome> {
   return makeNext(options, async ({ made }) => made);
 }
 
 interface Next {
   readonly made: RebuildOutcome;
-  /** The place of the old one; null when there was none. */
   readonly movedAside: string | null;
-  /** The address of the lake, for messages. */
   readonly printable: string;
   readonly moveHere: () => Promise<void>;
 }
@@ -111,7 +107,6 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
         moveHere: async () => {
           await moveTo(address, next);
           isMoved = true;
-          // The previous generation stays until the next rebuild.
           await drop((generation) => generation < current);
         },
       });
@@ -125,7 +120,6 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   }
 }
 
-/** The work of an interrupted rebuild; null when there is none to continue. */
 async function leftInNext(made: Ledger, options: RebuildOptions): Promise<PartialCounts | null> {
   try {
     return await resumePartialRebuild(options, made);
@@ -135,7 +129,7 @@ async function leftInNext(made: Ledger, options: RebuildOptions): Promise<Partia
   }
 }
 
-/** Removes rows of loads that were not counted, because they are repeated under the same id. */
+/** Uncounted loads are repeated under the same id. */
 async function removeUncommitted(rows: Database, made: Ledger): Promise<void> {
   await removeLeftovers(rows, made);
   await made.all('mark-all-recorded');
@@ -157,11 +151,7 @@ async function readBefore(
   }
 }
 
-/**
- * Continues the numbers of publications of the old warehouse.
- *
- * @returns the place of the old one; null when there was none
- */
+/** Continues the numbers of publications. @returns the place of the old warehouse; null when there was none */
 async function continueSequence({
   counted,
   made,
@@ -194,11 +184,6 @@ function isMissingTable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '42P01';
 }
 
-/**
- * Removes the Parquet files of a generation from a folder or a bucket.
- *
- * @param path with a slash at its end; it may be missing
- */
 export async function removeFiles(path: string): Promise<void> {
   if (path.startsWith('s3://')) await removeObjects(new URL(path));
   else await rm(path, { recursive: true, force: true });

@@ -1,7 +1,4 @@
--- DuckDB statements over a lake, where they differ from those of warehouse/sql.
-
 -- name: base-views
--- The base tables under the names that warehouse/views/ uses.
 create schema if not exists internal;
 create or replace view internal.shipment_rows as select * from lake.main.shipment_rows;
 create or replace view internal.event_ledger as select * from ledger.event_ledger;
@@ -19,8 +16,8 @@ create or replace view internal.verification_log as select * from ledger.verific
 create or replace view internal.service_checks as select * from ledger.service_checks;
 
 -- name: create-rows
--- The rows of all loads, in Parquet files. A file's statistics have its lowest and highest load_id, so the rows of a load are found without
--- reading other files. DuckLake has no keys: the ledgers decide what counts.
+-- Statistics of a file have its lowest and highest load_id, so the rows of a load are found without reading other files. DuckLake has no
+-- keys: the ledgers decide what counts.
 create table if not exists lake.main.shipment_rows (
     load_id integer not null,
     row_number integer not null,
@@ -29,7 +26,6 @@ create table if not exists lake.main.shipment_rows (
 )
 
 -- name: leftover-loads
--- Uncounted rows: of loads in progress, or of writers that ended. The statistics of files have the load ids, so only small files are read.
 select distinct r.load_id
 from lake.main.shipment_rows as r
 anti join ledger.loads as l on l.load_id = r.load_id
@@ -39,13 +35,13 @@ order by r.load_id
 insert into ledger.verification_log select unnest($load_ids::integer[]), $verified_at::timestamp
 
 -- name: orphan-rows
--- Loads without an invoice: one transaction writes both. Uncounted rows of writers that ended are removed separately (leftover-loads).
+-- One transaction writes both. Uncounted rows of writers that ended are removed separately (leftover-loads).
 select 'orphan-load' as rule, l.load_id::varchar as what, l.invoice_id::varchar as found
 from loads as l
 anti join invoice_state as i on i.invoice_id = l.invoice_id
 
 -- name: publication-view
--- A lake is read in its current state, so its publication has the current time; the sequence grows with each publication.
+-- A lake is read in its current state, so its publication has the current time.
 create or replace view publication as
 select
     coalesce((select max(sequence) from internal.publication_log), 0)::integer as sequence,
@@ -59,11 +55,10 @@ select
     (select max(received_at) from internal.event_ledger) at time zone 'UTC' as last_event_received_at;
 
 -- name: small-files
--- The number of files that are worth merging.
 select count(*)::integer as files
 from ducklake_list_files('lake', 'shipment_rows')
 where data_file_size_bytes < 16777216
 
 -- name: written-files
--- The files of these loads, inside their transaction; files of other loads may be among them.
+-- Inside the transaction of the loads; files of other loads may be among them.
 select distinct filename as path from lake.main.shipment_rows where load_id between $first::integer and $last::integer

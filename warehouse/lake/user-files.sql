@@ -1,4 +1,4 @@
--- Files that people make. Each statement names its environment, because test and production never share a file.
+-- Each statement names its environment, because test and production never share a file.
 
 -- name: lock-creation
 -- Two sessions that create the schema at once would both try, and one would fail.

@@ -1,7 +1,4 @@
-/**
- * The files that people make, in one table of PostgreSQL: path, content, version. A change counts only if the version is still the
- * one that was read, so no lock is held and a frozen process blocks no other.
- */
+/** A change counts only if the version is still the one that was read, so no lock is held and a frozen process blocks no other. */
 
 import pg from 'pg';
 import { statementIn } from '../../lib/sql-file.ts';
@@ -32,7 +29,6 @@ interface FileRow {
 
 const stores = new Map<string, UserStore>();
 
-/** The same store for each call: all calls share one connection. */
 export function openUserFiles({ catalog }: LakeSettings, environment: EnvironmentName): UserStore {
   const key = JSON.stringify([catalog, environment]);
   const store = stores.get(key) ?? storeIn(readCatalogAddress(catalog), environment);
@@ -48,7 +44,6 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);
 
-  /** @returns null when the table does not exist */
   async function run(name: string, ...values: readonly unknown[]): Promise<pg.QueryResult | null> {
     try {
       return await pool.query(statementIn(STATEMENTS, name), [environment, ...values]);
@@ -72,7 +67,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     return (row as FileRow | undefined) ?? null;
   }
 
-  /** Repeats it when the file was changed meanwhile. @returns false when `to` gives null */
+  /** Repeated when the file was changed meanwhile. @returns false when `to` returns null */
   async function update(
     name: 'replace' | 'append',
     path: string,

@@ -1,29 +1,22 @@
-/** Compares the records of a warehouse with those of the archive, or of another warehouse. */
-
 import type { Fact } from '../../archive/archive.ts';
 import { camelCase, type Ledgers } from '../duckdb/statements.ts';
 
-/** A load, an event, an invoice, or the lines of one kind of fact about one invoice or event. */
 export interface HeldRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
   /** Load id, event id, or invoice id; in lower case, except event ids of duplicates. */
   readonly subject: string;
   readonly invoiceId: string | null;
-  /** Only for a load. */
   readonly sha256: string | null;
-  /** Whether the load is part of totals. */
   readonly isCounted: boolean;
   readonly lines: number;
 }
 
-/** Number of lines by `heldRecordKey`. */
 export type Counts = ReadonlyMap<string, number>;
 
 export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
   return (await ledgers.all('held-records')).map((row) => camelCase<HeldRecord>(row));
 }
 
-/** Facts without a line in the ledgers. */
 const UNTRACED = ['discard', 'purged', 'hold', 'hold-lifted'] as const satisfies readonly Fact['kind'][];
 type UntracedKind = (typeof UNTRACED)[number];
 
@@ -40,7 +33,7 @@ export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subj
   return `${kind} ${subject}`;
 }
 
-/** The key of the record that a fact makes; null: it makes none. */
+/** null: the fact makes no record. */
 export function heldRecordOfFact(fact: Fact): string | null {
   if (!isTraced(fact)) return null;
   const { kind } = fact;
@@ -49,7 +42,6 @@ export function heldRecordOfFact(fact: Fact): string | null {
   return heldRecordKey({ kind, subject: fact.invoiceId.toLowerCase() });
 }
 
-/** The records of `held` that exceed `counts`, each with the number of missing lines. */
 export function lackingFrom(counts: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {
   return held.flatMap((record) => {
     const lines = record.lines - (counts.get(heldRecordKey(record)) ?? 0);
@@ -61,7 +53,7 @@ export function countsOf(records: readonly HeldRecord[]): Counts {
   return new Map(records.map((record) => [heldRecordKey(record), record.lines]));
 }
 
-/** Missing facts by kind; the invoice id only if all are about one invoice. */
+/** The invoice id only if all facts of the kind are about one invoice. */
 export function lackingFacts(
   lacking: readonly HeldRecord[],
 ): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {

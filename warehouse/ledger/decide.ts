@@ -1,18 +1,11 @@
-/**
- * Checks a decision of an operator against the ledgers. A decision is a fact of the archive with author, time and reason,
- * so that a rebuild keeps it.
- */
+/** A decision is a fact of the archive with author, time and reason, so that a rebuild keeps it. */
 
 import type { Fact } from '../../archive/archive.ts';
 import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
 import { deriveInvoice } from './derive-invoice.ts';
 import { type InvoiceLines, latest } from './invoice-lines.ts';
 
-/**
- * @param lines undefined: the invoice is unknown
- * @param now ISO 8601 UTC
- * @returns the fact to archive (null: the decision is refused), and the outcome for the operator
- */
+/** @param lines undefined: the invoice is unknown @param now ISO 8601 UTC @returns fact null: the decision is refused */
 export function checkDecision(
   decision: Decision,
   lines: InvoiceLines | undefined,
@@ -47,7 +40,6 @@ export function checkDecision(
   return result('done', { kind: 'version-chosen', at, invoiceId, sha256, version, countsFrom, by, reason });
 }
 
-/** The next millisecond; '' for null. */
 function after(instant: string | null): string {
   return instant === null ? '' : new Date(Date.parse(instant) + 1).toISOString();
 }

@@ -1,10 +1,8 @@
-/** Derives which version of an invoice counts, and which attention or failure is open. */
-
 import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
 import { lastOpen, ofKind, VOID_CONTRADICTED } from './derive-status.ts';
 import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 
-/** How strongly a file is proved. The header's count and sum add nothing: a load that contradicts them is refused. */
+/** The header's count and sum prove nothing more: a load that contradicts them is refused. */
 type Strength =
   /** The service never named its hash. */
   | 0
@@ -16,15 +14,14 @@ type Strength =
 interface Ranked {
   readonly load: LoadLine;
   readonly strength: Strength;
-  /** The age of the file for the comparison. */
   readonly since: string;
   /** Imported although the service had named another hash: it counts only if an operator chooses it. */
   readonly isDenied: boolean;
 }
 
 /**
- * The newest version among those with the strongest proof. A choice of an operator is as strong as an announcement, so
- * that only a file announced later replaces it. The macro `current_loads_as_known_on` has the same rule for a past instant.
+ * A choice of an operator is as strong as an announcement, so that only a file announced later replaces it. The macro
+ * `current_loads_as_known_on` has the same rule for a past instant.
  */
 export function currentLoad(lines: InvoiceLines): LoadLine | null {
   const ranked = lines.loads.map((load) => rank(load, lines)).filter(({ isDenied }) => !isDenied);
@@ -61,17 +58,14 @@ function rank(load: LoadLine, { evidence, attention }: Omit<InvoiceLines, 'loads
   return { load, strength: 0, since, isDenied: load.is_denied };
 }
 
-/** Whether the service named the file's hash, or an operator chose the file. */
 export function isNamed(load: LoadLine, lines: InvoiceLines): boolean {
   return rank(load, lines).strength > 0;
 }
 
-/** Whether an operator imports a file although the service named another one. */
 export function isDenied(load: LoadLine, lines: InvoiceLines): boolean {
   return load.file_source === 'file' && !isNamed(load, lines) && namedHash(lines) !== null;
 }
 
-/** The newest announced hash, else the newest that the service returned. */
 export function namedHash({ evidence, loads, attention }: InvoiceLines): NamedHash | null {
   const announced = evidence.flatMap((line) => {
     const { announced_sha256: sha256, announced_size_bytes: sizeBytes, event_id: eventId } = line;
@@ -94,7 +88,6 @@ export function namedHash({ evidence, loads, attention }: InvoiceLines): NamedHa
 
 export interface NamedHash {
   readonly sha256: string;
-  /** null: not announced. */
   readonly sizeBytes: number | null;
   readonly eventId: string | null;
   readonly at: string;
@@ -142,7 +135,6 @@ export function openAttention(
   return lastOpen(ofKind(attention, null), since, ({ code }) => code !== VOID_CONTRADICTED);
 }
 
-/** The current failure, unless a later success or load ended it. */
 export function openFailure(
   attention: readonly AttentionLine[],
   current: LoadLine | null,

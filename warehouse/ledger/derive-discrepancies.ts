@@ -1,5 +1,3 @@
-/** Derives where the service's statements about an invoice differ from each other or from the loaded file. */
-
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
 import { namedHash } from './derive-current.ts';
@@ -14,7 +12,6 @@ import {
   latest,
 } from './invoice-lines.ts';
 
-/** None of them stops a load. */
 export function discrepanciesOf(
   lines: InvoiceLines,
   current: LoadLine | null,
@@ -29,7 +26,7 @@ export function discrepanciesOf(
   ];
 }
 
-/** Compares the header with a load. A load without a named hash is refused for these. */
+/** A load without a named hash is refused for these. */
 export function contradictions(
   stated: Pick<HeaderCells, 'stated_total' | 'stated_shipments' | 'currency_code'>,
   load: Pick<LoadLine, 'shipments' | 'billing_cost' | 'currencies'>,
@@ -71,7 +68,6 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
   return found.map((line) => ({ ...line, ...from }));
 }
 
-/** Compares the file that counts, from whatever source, with the hash that the service named last. */
 function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): readonly DiscrepancyLine[] {
   const named = namedHash(lines);
   if (load === null || named === null) return [];

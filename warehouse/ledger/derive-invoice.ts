@@ -1,6 +1,6 @@
 /**
- * Derives the row of an invoice from its lines in the ledgers: a pure function, so that the order of arrival does not
- * matter. The state is the highest rank of created < finalized < voided, whatever their times are.
+ * A pure function of the lines, so that the order of arrival does not matter: the state is the highest rank of
+ * created < finalized < voided, whatever their times are.
  */
 
 import type { Rank } from '../../lib/wire/names.ts';
@@ -104,7 +104,6 @@ function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
   return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
-/** A restored invoice is in its state since the restore. */
 function reached({
   voided,
   current,

@@ -1,6 +1,4 @@
 /**
- * Derives header, status and void of an invoice from all events and details.
- *
  * A void counts from the time it is recorded. An operator's restore undoes all voids recorded before it, so that a repeated
  * event changes nothing; a later void counts again.
  */
@@ -72,20 +70,16 @@ function statusOrder(line: Evidence): string {
   return `${RANKS.indexOf(rankOf(line))}${line.event_time}${line.event_id ?? ''}`;
 }
 
-/** Code of the attention while the service denies a void. */
 export const VOID_CONTRADICTED = 'void-contradicted';
-/** Code of the failure while the service does not answer about a void. */
 const VOID_UNCONFIRMED = 'void-unconfirmed';
 
 export interface DerivedVoid {
   /** ISO 8601 UTC; null: not voided. */
   readonly voidedAt: string | null;
   readonly basis: VoidBasis | null;
-  /** When an operator last undid a void. */
   readonly restoredAt: string | null;
   /** Voids that were undone; no total included the invoice between these times. */
   readonly past: readonly { readonly voided_at: string; readonly restored_at: string }[];
-  /** null unless `contradicted`. */
   readonly denial: AttentionLine | null;
 }
 

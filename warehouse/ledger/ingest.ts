@@ -1,7 +1,6 @@
 /**
- * Ingests events and facts of the archive into the ledgers: the only way they get there, in operation and in a rebuild, so
- * that both have the same result. The cursor moves in the same transaction, so that a crash repeats or skips nothing. A
- * record that cannot be ingested is set aside, reported once, and blocks no other.
+ * The only way of records into the ledgers, in operation and in a rebuild. The cursor moves in the same transaction, so that a
+ * crash repeats or skips nothing. A record that cannot be ingested is set aside, reported once, and blocks no other.
  */
 
 import {
@@ -21,14 +20,11 @@ import { eventLine, factLines, instant } from './ledger-lines.ts';
 
 export type LoadFact = Fact & { readonly kind: 'load' };
 
-/** A record of the archive that cannot be ingested; `verify` lists all of them. */
 export interface SetAside {
-  /** The place in the archive, or the record. */
   readonly place: string;
   readonly why: string;
 }
 
-/** Called once for each record, with one at least. */
 export type OnSetAside = (records: readonly SetAside[]) => void;
 
 export interface IngestRequest {
@@ -39,22 +35,18 @@ export interface IngestRequest {
 export interface Ingested {
   readonly events: number;
   readonly facts: number;
-  /** Lines written to the ledgers. */
   readonly changes: number;
-  /** Records that could not be ingested, and were not reported before. */
+  /** Without records that were reported before. */
   readonly setAside: readonly SetAside[];
-  /** Streams that were read from the beginning because the archive did not know their cursor. */
   readonly readAgain: readonly string[];
 }
 
-/** Called with loads that the archive records and the warehouse does not have. */
 export type OnMissing = (loads: readonly LoadFact[]) => void;
 
 export interface IngestOptions {
   readonly database: Ledgers;
   readonly archive: Archive;
   readonly now: Date;
-  /** Holds the locks of the invoices around a batch. */
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
   readonly deferFacts?: boolean;
   readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
@@ -63,7 +55,6 @@ export interface IngestOptions {
 
 const BATCH = 2_000;
 
-/** Ingests all events and facts after the cursors, and moves the cursors in the same transactions. */
 export async function ingest(options: IngestOptions): Promise<Ingested> {
   const { database, archive, now } = options;
   const cursors = new Map(
@@ -140,7 +131,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
   return { events, facts, changes: changes + events, setAside, readAgain };
 }
 
-/** Loads that were found missing and not repeated yet, by their id, in its order. */
+/** Loads that were found missing and not repeated yet, in the order of their ids. */
 export async function findUnrepeated(database: Ledgers, archive: Archive): Promise<readonly LoadFact[]> {
   const rows = await database.all('read-cursors');
   const since = rows.find(({ stream }) => stream === 'loads')?.position;
@@ -159,7 +150,6 @@ export async function findUnrepeated(database: Ledgers, archive: Archive): Promi
   return [...found.values()].sort((a, b) => a.loadId - b.loadId);
 }
 
-/** Reads everything if the archive does not know the cursor. */
 async function* readFrom<T>(
   read: (cursor: string | null) => AsyncIterable<T>,
   cursor: string | null,
@@ -174,7 +164,6 @@ async function* readFrom<T>(
   }
 }
 
-/** For the list of records that were set aside. */
 export function placeOfEvent({ eventId, receivedAt }: ArchivedEvent): string {
   return `event ${eventId}, received ${receivedAt}`;
 }
@@ -185,7 +174,7 @@ function placeOfFact(fact: Fact): string {
   return `fact of kind ${fact.kind}, ${fact.at}${of}`;
 }
 
-/** Whether the ledgers have a line of such a fact that is not matched yet; counts it as matched. */
+/** Whether the ledgers have an unmatched line of such a fact; counts it as matched. */
 function takeOne(known: Map<string, number>, fact: Fact): boolean {
   const key = heldRecordOfFact(fact);
   const count = key === null ? 0 : (known.get(key) ?? 0);
@@ -193,7 +182,6 @@ function takeOne(known: Map<string, number>, fact: Fact): boolean {
   return count > 0;
 }
 
-/** These facts have a line in the ledgers, but change no row of an invoice. */
 function changesNoInvoice({ kind }: Fact): boolean {
   return kind === 'file' || kind === 'load' || kind === 'duplicate' || kind === 'discard';
 }
@@ -303,7 +291,6 @@ export interface TakenEvents extends Taken {
   readonly fresh: readonly string[];
 }
 
-/** Inside the caller's transaction; the caller refreshes the invoices. */
 export async function insertEvents(
   session: Statements,
   events: readonly ArchivedEvent[],
@@ -373,10 +360,7 @@ export async function readSetAside(database: {
   return rows.map(({ place, why }) => ({ place: String(place), why: String(why) }));
 }
 
-/**
- * Whether an error is caused by the record alone, so that the same record always fails. Errors of disk, memory and network
- * are thrown, and everything is retried.
- */
+/** Whether the record alone causes the error, so that it always fails. Errors of disk, memory and network are retried. */
 export function isRecordError(error: unknown): error is Error {
   if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) return true;
   return isRowError(error) || isDataException(error);

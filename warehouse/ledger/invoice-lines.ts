@@ -1,5 +1,3 @@
-/** The lines of the ledgers about an invoice, and the row that is derived from them. */
-
 import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
 import type { Proof, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 
@@ -22,7 +20,7 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
   readonly stated_shipments: number | null;
 };
 
-/** A row of `read-evidence`: an accepted event (with `event_id`) or a details response (without). */
+/** An accepted event (with `event_id`) or a details response (without). */
 export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
   readonly event_time: string;
@@ -34,14 +32,12 @@ export interface Evidence extends HeaderCells {
   readonly announced_size_bytes: number | null;
 }
 
-/** A row of `read-loads`: a version. */
 export interface LoadLine {
   readonly load_id: number;
   readonly version: number;
   readonly file_source: FileSource;
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
-  /** The announced hash if it is that of the file as HTTP encoded it. */
   readonly encoded_sha256: string | null;
   /** Imported although the service had named the hash of another file. */
   readonly is_denied: boolean;
@@ -58,7 +54,6 @@ export interface LoadLine {
   readonly loaded_at: string;
 }
 
-/** A row of `read-attention`. */
 export interface AttentionLine {
   readonly recorded_at: string;
   readonly is_open: boolean;
@@ -66,7 +61,6 @@ export interface AttentionLine {
   readonly reason: string | null;
   /** null: needs attention. `failure`: a failure that is retried. `hash`: named by the service. The others are decisions. */
   readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
-  /** null: billsync itself. */
   readonly decided_by: string | null;
   /** The chosen file (`version`) or the named hash (`hash`). A choice counts from `counts_from`. */
   readonly file_sha256: string | null;
@@ -79,7 +73,6 @@ export interface InvoiceLines {
   readonly attention: readonly AttentionLine[];
 }
 
-/** A row of `invoice_state` without the invoice id. */
 export interface InvoiceRow extends HeaderCells {
   readonly state: InvoiceState;
   readonly reason_code: string | null;
@@ -99,9 +92,7 @@ export interface InvoiceRow extends HeaderCells {
   readonly attention_at: string | null;
   readonly resolved_at: string | null;
   readonly versions: number;
-  /** Number of its lines in the attention ledger. */
   readonly attention_lines: number;
-  /** null: not voided. */
   readonly void_basis: VoidBasis | null;
   readonly restored_at: string | null;
   /** JSON list of undone voids, each with `voided_at` and `restored_at`; null: none. */

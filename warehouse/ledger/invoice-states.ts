@@ -1,4 +1,4 @@
-/** Reads the lines of invoices, derives their rows and writes them: the only writer of `invoice_state`. */
+/** The only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../lib/wire/json.ts';
@@ -6,7 +6,6 @@ import { camelCase, type Row, type Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
-/** Facts about the stored row of an invoice and the lines it was derived from. */
 export interface HeldInvoice {
   /** DuckDB's rowid, valid until the transaction ends; null in PostgreSQL. */
   readonly place: string | null;
@@ -17,9 +16,7 @@ export interface HeldInvoice {
   readonly hasDiscrepancies: boolean;
 }
 
-/** Lines that were inserted into the ledgers and are not part of the rows yet. */
 export interface Taken {
-  /** In lower case. */
   readonly invoiceIds: readonly string[];
   /** ISO 8601 UTC; no line is older. */
   readonly since: string;
@@ -55,7 +52,6 @@ export async function readInvoiceLines(
   );
 }
 
-/** Derives the rows again, inside the transaction that inserted the lines. */
 export async function refreshInvoices(session: Statements, taken: Taken): Promise<void> {
   if (taken.invoiceIds.length === 0) return;
   const { held, lines } = await readHeldLines(session, taken.invoiceIds, taken);
@@ -63,9 +59,7 @@ export async function refreshInvoices(session: Statements, taken: Taken): Promis
 }
 
 /**
- * Reads the rows of invoices and all their lines. No ledger is read further back than these begin, so that the cost depends
- * on the age of these invoices, not on the number of all.
- *
+ * No ledger is read further back than these invoices begin, so that the cost does not depend on the number of all.
  * @param taken lines that are not part of the rows yet
  */
 export async function readHeldLines(

@@ -1,18 +1,15 @@
-/** Converts events and facts of the archive to lines of the ledgers; pure, so that a rebuild has the same result. */
-
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
 import type { InvoiceHeader } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Lines of a batch of facts, by the statement that inserts them (`insert-<name>` in sql/ledger.sql). */
+/** By the statement that inserts them (`insert-<name>` in sql/ledger.sql). */
 export interface FactLines {
   readonly duplicates: readonly Line[];
   readonly files: readonly Line[];
   readonly details: readonly Line[];
   readonly attention: readonly Line[];
-  /** Invoices whose rows change; facts of files and loads change none. */
   readonly invoiceIds: readonly string[];
 }
 
@@ -78,7 +75,6 @@ const EMPTY_ATTENTION = {
   ...{ kind: null, decided_by: null, file_sha256: null, counts_from: null },
 } as const;
 
-/** null: the fact has no line in the attention ledger. */
 function attentionLine(fact: Fact): Line | null {
   switch (fact.kind) {
     case 'attention':
@@ -103,10 +99,7 @@ function attentionLine(fact: Fact): Line | null {
   }
 }
 
-/**
- * UTC text for DuckDB's TIMESTAMP: a cast of text with an offset would drop the offset. null: not an instant, or one of a
- * year that is not written with four digits.
- */
+/** A cast of text with an offset to DuckDB's TIMESTAMP would drop the offset. null: no instant, or a year without four digits. */
 export function instant(text: string): string | null {
   const at = new Date(text);
   return Number.isNaN(at.getTime()) || !/^(?!0000)\d{4}-/.test(at.toISOString()) ? null : at.toISOString();

@@ -1,23 +1,17 @@
-/** Queries about invoices: summaries, invoices that are due for reconciliation, files that a purge may remove. */
-
 import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import { camelCase, type Ledgers, type Params, type Row } from '../duckdb/statements.ts';
 
-/** A row of the view `invoices`. */
 export interface InvoiceSummary {
   readonly invoiceId: string;
-  /** null: unknown (an imported file). */
   readonly partnerId: string | null;
   readonly header: Partial<InvoiceHeader>;
   readonly state: InvoiceState;
   readonly reasonCode: string | null;
   readonly reason: string | null;
-  /** null: not voided. */
   readonly voidBasis: VoidBasis | null;
-  /** When an operator last undid a void. */
   readonly restoredAt: string | null;
   readonly stateSince: string;
   readonly firstSeenAt: string;
@@ -28,13 +22,10 @@ export interface InvoiceSummary {
 }
 
 export interface DueRequest {
-  /** ISO 8601 UTC. */
   readonly until: string;
-  /** For rechecks and for retries; the others stay due. */
   readonly limit: number;
   /** Loaded invoices are rechecked until this many days after the invoice date. */
   readonly recheckDays: number;
-  /** Reason codes that a retry does not resolve. */
   readonly neverRetried: readonly string[];
   /** The partner of invoices that no event announced; null: such invoices are left out. */
   readonly partnerId: string | null;
@@ -43,20 +34,16 @@ export interface DueRequest {
 }
 
 export interface DueInvoices {
-  /** Invoices that should have an open workflow. */
   readonly unfinished: readonly DueInvoice[];
   /** Loaded invoices, daily for a week and then weekly; restored ones once. */
   readonly toRecheck: readonly DueInvoice[];
-  /** Invoices that need attention, daily. */
   readonly toRetry: readonly DueInvoice[];
   readonly needAttention: number;
 }
 
-/** A file that no total depends on. */
 export interface RemovableFile {
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** In lower case. */
   readonly invoiceId: string;
   readonly invoiceNumber: string | null;
   readonly tenantId: string | null;
@@ -95,7 +82,6 @@ export async function readInvoicesOf(
   return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }
 
-/** Without unknown invoices. */
 export async function readLedgerStatuses(
   database: Pick<Ledgers, 'all'>,
   invoiceIds: readonly string[],
@@ -172,7 +158,6 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
   };
 }
 
-/** @param checkedAt ISO 8601 UTC */
 export async function recordServiceCheck(
   ledgers: Ledgers,
   invoiceIds: readonly string[],
@@ -185,7 +170,7 @@ export async function recordServiceCheck(
   });
 }
 
-/** Files that a purge may remove without changing a report as known from `before` on (ISO 8601 UTC; ADR 20). */
+/** Files whose removal changes no report as known from `before` on (ISO 8601 UTC; ADR 20). */
 export async function readRemovableFiles(
   database: Database,
   before: string,

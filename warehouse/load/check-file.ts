@@ -1,4 +1,4 @@
-/** Checks a file like a load, and writes nothing: a dry run. */
+/** A dry run: checks a file like a load, and writes nothing. */
 
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
@@ -15,27 +15,22 @@ import { knownLoads, loadedRows } from './commit-load.ts';
 import type { FileLoad } from './file-load.ts';
 import { stageFile } from './load-files.ts';
 
-/** A file as the service describes it. */
 export interface NamedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
 
 export interface FileToCheck {
-  /** In lower case. */
   readonly invoiceId: string;
   readonly file: ArchivedFile;
-  /** On this machine; the file need not be in the archive. */
   readonly csvPath: string;
   /** The service's current response; null: there was no request, or the invoice is unknown. */
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;
-    /** The file that the service names; missing or null: none. */
     readonly hash?: NamedFile | null;
   } | null;
   readonly acceptsSpreadsheet?: boolean;
-  /** ISO 8601 UTC. */
   readonly at: string;
 }
 
@@ -45,7 +40,6 @@ export interface CheckContext {
   readonly tolerances: readonly CsvTolerance[];
 }
 
-/** @throws as `loadFile` */
 export async function checkFile(
   { rows, ledgers, tolerances }: CheckContext,
   request: FileToCheck,
@@ -70,7 +64,6 @@ function checkTotals(load: FileLoad, totals: readonly Row[], lines: InvoiceLines
   return { outcome: 'checked', ...rows };
 }
 
-/** The lines of the ledgers, and the details as if they had been recorded. */
 async function readLines(ledgers: Ledgers, { invoiceId, details, at }: FileToCheck): Promise<InvoiceLines> {
   const found = await ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId]));
   const lines = found.get(invoiceId) ?? { evidence: [], loads: [], attention: [] };

@@ -1,5 +1,3 @@
-/** Compares the rows of a load with the byte scan, the announcement and the invoice's header, and returns the line of the load. */
-
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
 import { isCurrency } from '../csv/cell-rules.ts';
@@ -15,7 +13,6 @@ export interface NewLine extends LoadLine {
   readonly tenant: string | null;
 }
 
-/** @throws Refusal, misread */
 export function checkRows(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const line = lineOf(load, totals, lines);
   const unknown = totals.find(
@@ -31,7 +28,7 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   return checkOperatorFile(load, line, { totals, lines });
 }
 
-/** Marks a denied or damaged file of an operator. @throws Refusal a spreadsheet seems to have changed it and that was not accepted */
+/** @throws Refusal a spreadsheet seems to have changed the file and that was not accepted */
 function checkOperatorFile(
   { source, acceptsSpreadsheet }: FileLoad,
   line: NewLine,
@@ -104,8 +101,8 @@ function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: Inv
 }
 
 /**
- * Without an announced hash the header is all that can prove the file (ADR 17). With one, a header that
- * differs is a discrepancy to report, not a reason to withhold what was billed.
+ * Without an announced hash the header is all that can prove the file (ADR 17). With one, a header that differs is a
+ * discrepancy to report, not a reason to withhold what was billed.
  */
 function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {
   if (load.announcedSha256 === load.file.sha256) return;

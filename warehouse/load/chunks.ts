@@ -1,7 +1,6 @@
 /**
- * Splits a large file between its records, at the offsets of the byte scan, so that all threads read it and each row has its
- * number. DuckDB itself guesses where a record begins, which a line break in quotes may defeat, and numbers rows in the
- * order of the file on one thread only (ADR 16).
+ * Splits a large file at the offsets of the byte scan. DuckDB guesses where a record begins, which a line break in quotes may
+ * defeat, and numbers rows in the order of the file on one thread only (ADR 16).
  */
 
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
@@ -18,7 +17,6 @@ import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
 import { type FileLoad, rejected, unexplained } from './file-load.ts';
 
 export interface Chunks {
-  /** Contains `0.csv`, `1.csv` and so on, each with the header of the file. */
   readonly folder: string;
   readonly count: number;
   discard(): Promise<void>;
@@ -33,9 +31,7 @@ interface Range {
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * Each chunk begins with the header, since DuckDB takes the first line end as that of all lines, and the first one of
- * a record may be inside quotes.
- *
+ * With the header each: DuckDB takes the first line end as that of all lines, and that of a record may be inside quotes.
  * @throws the system's error (`ENOSPC`, …); the folder is removed then
  */
 export async function cutIntoChunks(
@@ -103,7 +99,6 @@ export function numberChunks(count: number, recordsPerCut: number): string {
 }
 
 export interface ToleratedFile {
-  /** In the specified form, with the added columns as JSON in one more column. */
   readonly chunks: Chunks;
   readonly scan: CsvScan;
 }
@@ -113,12 +108,8 @@ export type Tolerating = Pick<FileLoad, 'csvPath' | 'invoiceId' | 'recordsPerCut
 };
 
 /**
- * Writes the rows of a file in another form (or of an earlier edition of the specification, which needs no tolerance) in
- * the specified one. The file itself decides which tolerances apply: more of them change nothing, so that a load
- * is repeated and verified under all of them.
- *
- * @returns null: the tolerances do not cover the columns of the file
- * @throws the system's error (`ENOSPC`, …); the folder is removed then
+ * The file itself decides which tolerances apply, so that a load is repeated and verified under all of them.
+ * @returns null: the tolerances do not cover its columns @throws the system's error; the folder is removed then
  */
 export async function tolerate(
   { csvPath, invoiceId, file, recordsPerCut }: Tolerating,

@@ -1,7 +1,4 @@
-/**
- * Commits loads: checks the invoice, inserts the rows, the line of the load and the row of its invoice in one
- * transaction, and reads them back after the commit (hazard 9).
- */
+/** Rows, line of the load and row of the invoice are one transaction, and are read back after the commit (hazard 9). */
 
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import type {
@@ -27,18 +24,16 @@ import { type FileLoad, type LoadTransactions, Refusal } from './file-load.ts';
 
 export interface Commit {
   readonly transactions: LoadTransactions;
-  /** Inserts the rows and returns their totals (`readTotals`). */
   readonly insert: () => Promise<readonly Row[]>;
 }
 
-/** For staged rows, whose totals are known before they are inserted. */
 export interface BatchCommit {
   readonly transactions: LoadTransactions;
   readonly totals: readonly Row[];
   readonly insert: (loads: readonly FileLoad[]) => Promise<unknown>;
 }
 
-/** One load. @throws Refusal, loaded-meanwhile, load-lost, misread */
+/** @throws Refusal, loaded-meanwhile, load-lost, misread */
 export async function commitLoad(
   session: Session,
   load: FileLoad,
@@ -58,10 +53,8 @@ export async function commitLoad(
 }
 
 /**
- * Commits several loads of different invoices: all that may be loaded, or none. Each is checked by its own rows.
- *
- * @returns in their order; null: the file has to be loaded alone, to find out what is wrong
- * @throws load-lost
+ * Loads of different invoices: all that may be loaded, or none.
+ * @returns in their order; null: the file has to be loaded alone, to find out what is wrong @throws load-lost
  */
 export async function commitLoads(
   session: Session,
@@ -90,7 +83,6 @@ export async function commitLoads(
 interface Checked {
   readonly load: FileLoad;
   readonly line: NewLine;
-  /** The lines of its invoice, without this load. */
   readonly lines: InvoiceLines;
 }
 
@@ -110,10 +102,7 @@ function checkOne(
   }
 }
 
-/**
- * The totals of loads per currency (`totals_of` of sql/csv-session.sql). The first row of a file of an operator also has
- * the signs of a spreadsheet (`damage_of`).
- */
+/** Per currency. The first row of a file of an operator also has the signs of a spreadsheet (`damage_of`). */
 export async function readTotals(
   query: (sql: string, params: Params) => Promise<readonly Row[]>,
   table: 'shipment_rows' | 'staged_rows',
@@ -160,13 +149,12 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
   return Map.groupBy(rows, (row) => Number(row.load_id));
 }
 
-/** Reads the invoices inside the transaction that inserts the loads: a void or a second load of the file is seen here. */
+/** Inside the transaction that inserts the loads: a void or a second load of the file is seen here. */
 async function readLines(
   ledger: Statements,
   loads: readonly FileLoad[],
 ): Promise<{
   readonly held: ReadonlyMap<string, HeldInvoice>;
-  /** @throws Refusal, loaded-meanwhile */
   readonly linesFor: (load: FileLoad) => InvoiceLines;
 }> {
   const { held, lines: byInvoice } = await readHeldLines(
@@ -232,10 +220,7 @@ export function loadedRows(
 
 type FileOfInvoice = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
 
-/**
- * The outcome for an invoice that is voided or has the file already; null: the file has to be loaded. The transaction of
- * the load checks again.
- */
+/** null: the file has to be loaded. The transaction of the load checks again. */
 export async function knownLoads(
   ledgers: Ledgers,
   loads: readonly FileOfInvoice[],

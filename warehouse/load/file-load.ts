@@ -1,5 +1,3 @@
-/** A file to load, and why a file is refused: the findings of the byte scan and of the cells. */
-
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
 import { dropIdleZeros } from '../../lib/wire/decimal.ts';
@@ -15,7 +13,6 @@ import type { Statements } from '../duckdb/statements.ts';
 export interface FileLoad {
   readonly invoiceId: string;
   readonly file: ArchivedFile;
-  /** On this machine. */
   readonly csvPath: string;
   readonly source: FileSource;
   readonly announcedSha256: string | null;
@@ -27,9 +24,7 @@ export interface FileLoad {
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
   readonly loadId: number;
-  /** null: the next version of the invoice. */
   readonly version: number | null;
-  /** ISO 8601 UTC. */
   readonly loadedAt: string;
   /** A rebuild repeats the decision of the first load: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
@@ -38,18 +33,14 @@ export interface FileLoad {
   readonly recordsPerCut?: number | undefined;
 }
 
-/** A load without its id. */
 export type NewLoad = Omit<FileLoad, 'loadId'>;
 
-/** The transactions around the parts of a load; one in a DuckDB file, two in a lake. */
+/** One transaction in a DuckDB file, two in a lake. */
 export interface LoadTransactions {
-  /** Around everything that makes the load count. */
   ledger<T>(session: Session, work: (ledger: Statements) => Promise<T>): Promise<T>;
-  /** Around the rows alone, inside `ledger`. */
   rows<T>(session: Session, work: () => Promise<T>): Promise<T>;
 }
 
-/** The finding of a file that ended the process several times while it was loaded. */
 export const CRASH_RULE = 'ends-the-process';
 
 /** Rolls the transaction back and carries the outcome out of it. */
@@ -66,10 +57,9 @@ export class Refusal extends Error {
 /** With these findings records are still separable, so that all findings of the cells are reported at once. */
 const KEEPS_RECORDS_APART: ReadonlySet<string> = new Set<ScanRule>(['field-count', 'nul', 'utf-8']);
 
-/** @property invoiceId null: rows of any invoice are accepted */
+/** `invoiceId` null: rows of any invoice are accepted. */
 export type Refused = Pick<FileLoad, 'file' | 'csvPath'> & { readonly invoiceId: string | null };
 
-/** At most a hundred findings, by line. */
 export async function refusedByScan(refused: Refused): Promise<Rejection> {
   const { file, csvPath, invoiceId } = refused;
   const { findings, findingCount } = file.scan;
@@ -88,10 +78,8 @@ export async function refusedByScan(refused: Refused): Promise<Rejection> {
 }
 
 /**
- * For a file without findings of the scan.
- *
+ * For a file without findings of the scan; without findings if csv-parse finds none.
  * @param why reported if the search for the broken cells is stopped; null: the file may be good
- * @returns without findings if csv-parse finds none
  */
 export async function refusedByCells(
   { csvPath, invoiceId }: Omit<Refused, 'file'>,
@@ -112,7 +100,6 @@ export function refusedRows(broken: Omit<BrokenRows, 'records'>): Rejection {
 
 const AMOUNT_RULES: ReadonlySet<string> = new Set(['amount', 'weight']);
 
-/** Empty if the file breaks other rules as well. */
 function neededBy({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] {
   const rules = new Set(scan.findings.map(({ rule }) => rule));
   if (![...rules].every((rule) => FORM_RULES.has(rule))) return [];
@@ -122,7 +109,6 @@ function neededBy({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[]
   return form === null ? [] : [...lineEnds, ...form.needs];
 }
 
-/** Rules that a file of another form breaks. */
 const FORM_RULES: ReadonlySet<string> = new Set<ScanRule>(['header', 'field-count', 'bare-lf']);
 
 export function rejected({

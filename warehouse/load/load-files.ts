@@ -1,9 +1,6 @@
 /**
- * Loads files into the warehouse: exactly, once, or not at all.
- *
- * Three readers have to agree before a row counts: the byte scan made during the download, DuckDB's rows, and the announced
- * hash or the header. The rows, the line of the load and the new state of the invoice are one transaction. A small file
- * is loaded in a batch, since planning and committing cost more than its rows; a large one is read by all threads in chunks.
+ * Three readers have to agree before a row counts: the byte scan, DuckDB's rows, and the announced hash or the header. A small
+ * file is loaded in a batch, since planning and committing cost more than its rows; a large one is read by all threads in chunks.
  */
 
 import { stat } from 'node:fs/promises';
@@ -33,7 +30,6 @@ import {
   refusedByScan,
 } from './file-load.ts';
 
-/** Rows and ledgers in one DuckDB file: one transaction. */
 export const ONE_FILE: LoadTransactions = {
   ledger: (session, work) => session.transaction(() => work(session)),
   rows: (_session, work) => work(),
@@ -58,11 +54,7 @@ export function loadFile(
   });
 }
 
-/**
- * Reads a file as `loadFile` does, into a temporary table, and writes nothing.
- *
- * @param check returns the outcome by the totals of the rows, or throws Refusal
- */
+/** Into a temporary table; writes nothing. @param check returns the outcome by the totals of the rows, or throws Refusal */
 export function stageFile(
   database: Database,
   load: FileLoad,
@@ -84,7 +76,6 @@ export function stageFile(
 
 interface Reading<Outcome> {
   readonly verb: 'insert' | 'stage';
-  /** @param read inserts or stages all rows */
   readonly finish: (session: Session, load: FileLoad, read: () => Promise<void>) => Promise<Outcome>;
 }
 
@@ -118,12 +109,7 @@ function needsDecimals(outcome: CheckOutcome): boolean {
   return outcome.outcome === 'rejected' && outcome.neededTolerances?.includes('decimals') === true;
 }
 
-/**
- * Looks for the broken cells of a file that DuckDB refuses, after the connection was returned. If csv-parse finds
- * none, DuckDB misread the file.
- *
- * @throws misread
- */
+/** Looks for the broken cells of a file that DuckDB refuses. If csv-parse finds none, DuckDB misread the file. @throws misread */
 async function readSpecified<Outcome>(
   database: Database,
   load: FileLoad,
@@ -221,9 +207,7 @@ function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
   }
 }
 
-/** A file with more records gains nothing in a batch. */
 const SMALL_RECORDS = 20_000;
-/** A batch is staged in memory. */
 const BATCH_RECORDS = 100_000;
 const BATCH_FILES = 200;
 
@@ -232,11 +216,7 @@ export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
 }
 
 /**
- * Stages several small files with one statement, checks each by its own rows, and commits all that may be loaded in
- * one transaction. It explains no refusal.
- *
- * @param loads of different invoices
- * @returns in their order; null: the file has to be loaded alone
+ * Explains no refusal. @param loads of different invoices @returns in their order; null: the file has to be loaded alone
  * @throws DuckDB's error for a file that it cannot read; nothing was loaded then
  */
 export function loadBatch(
@@ -290,17 +270,14 @@ function stagedFiles(loads: readonly FileLoad[]) {
 
 export interface LoaderOptions<Load> {
   readonly database: Database;
-  /** Gives the load its id. */
   readonly numbered: (load: Load) => FileLoad | Promise<FileLoad>;
   readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  /** A batch skips the files that are loaded by these ledgers; missing: it has no such file. */
   readonly ledgers?: Ledgers;
   readonly metrics?: Metrics | undefined;
   readonly lingerMs?: number | undefined;
 }
 
-/** Loads small files that arrive during a load as the next batch. */
 export class BatchingLoader<Load extends NewLoad> {
   readonly #options: LoaderOptions<Load>;
   readonly #batches: GroupCommit<Load, LoadOutcome | null>;

@@ -1,9 +1,8 @@
--- The tables behind the views, in a schema of their own, so that `show tables` in the published file lists what analysts use. A table
--- is a ledger (rows written once, each with an instant) or derived from ledgers. All instants are UTC.
+-- In a schema of their own, so that `show tables` in the published file lists what analysts use. A table is a ledger (rows written
+-- once, each with an instant) or derived from ledgers. All instants are UTC.
 
 create schema if not exists internal;
 
--- One row per event. Its key is in event_keys.
 create table internal.event_ledger (
     event_id varchar not null,
     received_at timestamp not null,
@@ -33,19 +32,17 @@ create table internal.event_ledger (
     url_expires_at timestamp
 );
 
--- The first 128 bits of the SHA-256 of each event id, which may be any text. The keys of the two widest ledgers are in narrow tables
--- of their own: a checkpoint rewrites the last row group of a table with a key, all of its columns.
+-- The first 128 bits of the SHA-256 of each event id. The keys of the two widest ledgers are in narrow tables of their own: a
+-- checkpoint rewrites the last row group of a table with a key, all of its columns.
 create table internal.event_keys (
     event_mark uuid primary key
 );
 
--- A repeated delivery of a known event: counted, never processed.
 create table internal.duplicate_ledger (
     recorded_at timestamp not null,
     event_id varchar not null
 );
 
--- Responses of the details endpoint, also for imports.
 create table internal.details_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
@@ -64,7 +61,6 @@ create table internal.details_ledger (
     stated_shipments bigint
 );
 
--- The begin and the end of an invoice's need for attention, its current failures, and the decisions of operators.
 create table internal.attention_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
@@ -86,7 +82,7 @@ create table internal.file_ledger (
     came_from varchar                       -- URL without query, or the name of an imported file
 );
 
--- One row per loaded file of an invoice. Rows are never deleted, except by `purge`.
+-- Rows are never deleted, except by `purge`.
 create table internal.loads (
     load_id integer not null,
     invoice_id uuid not null,
@@ -132,8 +128,7 @@ create table internal.shipment_rows (
     added_columns varchar                   -- further columns of the file, as a JSON object of texts; null: none
 );
 
--- One row per known invoice, derived from the ledgers by derive-invoice.ts and by nothing else, so that any order of events ends in
--- the same row.
+-- Derived by derive-invoice.ts and by nothing else, so that any order of events ends in the same row.
 create table internal.invoice_state (
     invoice_id uuid not null,
     state varchar not null,
@@ -177,7 +172,6 @@ create table internal.invoice_keys (
     invoice_id uuid primary key
 );
 
--- Differences between two sources; derived and replaced with the invoice's row.
 create table internal.discrepancy_lines (
     invoice_id uuid not null,
     rule varchar not null,
@@ -199,32 +193,30 @@ create table internal.publication_log (
     last_event_received_at timestamp
 );
 
--- The position up to which the archive was read; written in the transaction that ingests the lines.
+-- Written in the transaction that ingests the lines.
 create table internal.ingest_cursors (
     stream varchar primary key,
     position varchar not null
 );
 
--- Loads that were proved against the archive, so that `verify --quick` reads only new ones.
 create table internal.verification_log (
     load_id integer not null,
     verified_at timestamp not null
 );
 
--- The last request of reconciliation about an invoice. Not in the archive: without it the request is repeated once.
+-- Not in the archive: without it the request is repeated once.
 create table internal.service_checks (
     invoice_id uuid not null,
     checked_at timestamp not null
 );
 
--- Records of the archive that could not be ingested. The archive keeps them, and a rebuild tries them again.
+-- The archive keeps these records, and a rebuild tries them again.
 create table internal.set_aside (
     place varchar primary key,              -- where in the archive, or which record
     recorded_at timestamp not null,
     why varchar not null
 );
 
--- The hash of the views that this file has.
 create table internal.applied_views (
     sha256 varchar not null,
     applied_at timestamp not null

@@ -1,12 +1,9 @@
 -- name: csv-session
--- Macros that read an invoice CSV and check its rows, for every connection that may load. Names in double braces are replaced
--- by lists of columns (duckdb/sql.ts). Nothing is sniffed, and every cell is text. new_line is never set (it returns 0 rows for
--- a good file). The byte scan has refused lines above 2,000,000 bytes. A file is read by one thread: several threads guess
--- where a record begins, and may fail at line breaks in quotes.
+-- Nothing is sniffed, and every cell is text. new_line is never set (it returns 0 rows for a good file). The byte scan has refused
+-- lines above 2,000,000 bytes. One thread reads a file: several guess where a record begins, and may fail at line breaks in quotes.
 
 create or replace temp macro specified_columns() as { {{csv columns}} };
 
--- For the chunks of a tolerated file (chunks.ts), with the added columns as JSON.
 create or replace temp macro tolerated_columns() as struct_concat(specified_columns(), {'added_columns': 'VARCHAR'});
 
 create or replace temp macro invoice_csv(csv_paths, csv_columns) as table
@@ -21,8 +18,7 @@ from read_csv(
 -- A cast alone accepts 2026-2-3, epoch and a time after the date. Length and round trip refuse these, and the year 0.
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
--- Whether a cell has a visible character (lib/wire/text.ts). Most begin with a letter or digit, which is compared first; only
--- the others are searched.
+-- Whether a cell has a visible character (lib/wire/text.ts). The first comparison is for speed.
 create or replace temp macro is_something(cell) as case
     when cell >= '!' and cell < chr(127) then true
     else regexp_matches(cell, '[^\x{0}-\x{20}\x{7F}-\x{A0}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{1680}\x{17B4}\x{17B5}'
@@ -47,7 +43,7 @@ from invoice_csv(csv_paths, csv_columns);
 create or replace temp macro checked_csv(csv_paths, invoice) as table
 from checked_columns(csv_paths, invoice, specified_columns());
 
--- The rows as they are stored, in the order of the file. The first bad row ends the statement; csv-parse then finds the cell.
+-- In the order of the file. The first bad row ends the statement; csv-parse then finds the cell.
 create or replace temp macro numbered_csv(of_load, csv_path, invoice) as table
 select
     of_load::integer as load_id,
@@ -55,9 +51,8 @@ select
     * exclude (file_row, chunk, row_is_good)
 from (select row_number() over () as file_row, * from checked_csv([csv_path], invoice));
 
--- Several files of different invoices, each row with the load and row number of its file. rows_before is the number of rows
--- in the files before, from the byte scan: a file with a row more or less has wrong row numbers, which the load detects. A
--- bad row is only marked, so that the other files are loaded.
+-- rows_before is the number of rows in the files before, from the byte scan: a file with a row more or less has wrong row numbers,
+-- which the load detects. A bad row is only marked, so that the other files are loaded.
 create or replace temp macro numbered_files(batch) as table
 select
     [struct_extract(file, 'load_id') for file in batch][1 + chunk::integer] as load_id,
@@ -70,7 +65,6 @@ from (
         [struct_extract(file, 'invoice_id') for file in batch][1 + chunk::integer])
 );
 
--- A file in chunks, 0.csv, 1.csv and so on of a folder, each read by one thread. row_of is defined by the load (chunks.ts).
 create or replace temp macro numbered_chunks(of_load, folder, chunks, invoice, csv_columns) as table
 select
     of_load::integer as load_id,
@@ -78,8 +72,8 @@ select
     * exclude (chunk, row_is_good)
 from checked_columns([folder || '/' || number || '.csv' for number in range(chunks)], invoice, csv_columns);
 
--- Totals of loads per currency, from their rows. The bounds skip row groups; other loads may lie between them. The pattern of
--- the code is checked here, since node-api drops a byte order mark at the start of a text.
+-- The bounds skip row groups; other loads may lie between them. The pattern of the code is checked here, since node-api drops a byte
+-- order mark at the start of a text.
 create or replace temp macro totals_of(rows_table, first_load, last_load) as table
 select
     load_id,
@@ -97,8 +91,6 @@ where load_id between first_load and last_load
 group by load_id, currency_code
 order by load_id, currency_code;
 
--- Signs that a spreadsheet has saved the file (lib/wire/spreadsheet-damage.ts), for imported files. A cheap comparison comes
--- before each pattern.
 create or replace temp macro is_scientific(cell) as case
     when contains(cell, 'E+') or contains(cell, 'e+') then regexp_full_match(cell, '-?[0-9]([.,][0-9]+)?[eE]\+[0-9]+')
     else false end;

@@ -1,5 +1,4 @@
 -- name: announcement-differences
--- Invoices whose current file differs from its announcement.
 select cast(invoice_id as text) as invoice_id, rule, stated, found
 from discrepancy_lines
 where rule in ('announced-hash', 'announced-size')
@@ -16,13 +15,13 @@ where event_mark in (
 limit 1
 
 -- name: claim-events
--- Keys of new events: two connections that insert the same event conflict here.
+-- Two connections that insert the same event conflict here.
 insert into event_keys
 select left(sha256(event_id), 32)::uuid
 from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
 
 -- name: claim-invoices
--- Keys of new invoices: two connections that insert the first row of the same invoice conflict here.
+-- Two connections that insert the first row of the same invoice conflict here.
 insert into invoice_keys select unnest($invoice_ids::uuid[])
 
 -- name: count-attention
@@ -30,8 +29,8 @@ insert into invoice_keys select unnest($invoice_ids::uuid[])
 select count(*)::float8 as invoices from invoice_state where state = 'needs_attention'
 
 -- name: due-rechecks
--- Loaded invoices to check with the service again: daily for a week after the load, then weekly, until $days after the
--- invoice date, the longest overdue first. A restored invoice is checked once at the next run: its workflow may wait for it.
+-- Daily for a week after the load, then weekly, until $days after the invoice date, the longest overdue first. A restored invoice is
+-- checked once at the next run: its workflow may wait for it.
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
@@ -57,8 +56,7 @@ order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
--- Invoices that need attention for a reason that may have passed, once a day, the longest overdue first. An invoice known
--- only from a refused delivery has no workflow, and is due at the next run.
+-- Once a day, the longest overdue first. An invoice known only from a refused delivery has no workflow, and is due at the next run.
 select invoice_id::varchar as invoice_id, partner_id
 from (
     select
@@ -91,12 +89,10 @@ where rowid in (select unnest($places::bigint[])) and invoice_id in (select unne
 returning invoice_id::varchar as invoice_id
 
 -- name: delete-unrepeated
--- Every load of the archive is repeated, or recorded as failed.
 delete from ingest_cursors where stream = 'loads'
 
 -- name: held-records
--- Records that the archive must have: loads, events, invoices, and the number of lines from facts about an invoice or
--- event. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
+-- Records that the archive must have. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
 select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256, 1 as lines,
     load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
 from loads
@@ -129,8 +125,6 @@ from duplicate_ledger
 group by event_id
 
 -- name: held-states
--- The rows of these invoices, which ledgers have their lines, and whether they have discrepancies. `place` is valid until the
--- transaction ends.
 select
     s.rowid::varchar as place,
     s.invoice_id::varchar as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
@@ -154,7 +148,6 @@ select unnest(from_json($facts::json, '[{
     "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true)
 
 -- name: insert-duplicates
--- Further deliveries of known events.
 insert into duplicate_ledger by name
 select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true)
 
@@ -172,15 +165,13 @@ select unnest(from_json($events::json, '[{
 returning event_id, invoice_id
 
 -- name: insert-files
--- Files that were downloaded or imported for an invoice.
 insert into file_ledger by name
 select unnest(from_json($facts::json, '[{
     "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "file_sha256": "VARCHAR", "file_size_bytes": "BIGINT",
     "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-states
--- Previous rows were deleted. Not an upsert: its plan costs three times as much. Two connections that insert the same invoice
--- conflict at its key (claim-invoices).
+-- Not an upsert: its plan costs three times as much. Two connections that insert the same invoice conflict at its key.
 insert into invoice_state by name
 select unnest(from_json($states::json, '[{
     "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
@@ -222,8 +213,7 @@ where not exists (select 1 from set_aside where place = $place::varchar)
 returning place
 
 -- name: insert-unrepeated
--- The position of the first missing load, stored before the cursor moves, so that after a crash the next start repeats the
--- loads. For DuckDB and PostgreSQL.
+-- Stored before the cursor moves, so that after a crash the next start repeats the missing loads. For DuckDB and PostgreSQL.
 insert into ingest_cursors (stream, position)
 select 'loads', $position::text
 where not exists (select 1 from ingest_cursors where stream = 'loads')
@@ -239,8 +229,7 @@ where recorded_at >= $since::timestamp
 select stream, position from ingest_cursors
 
 -- name: read-evidence
--- Accepted events and details responses about these invoices since a time. Lines are nearly in the order of their time, so
--- that older row groups are skipped.
+-- Lines are nearly in the order of their time, so that older row groups are skipped.
 select
     e.invoice_id::varchar as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
@@ -270,7 +259,6 @@ semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_
 where loaded_at >= $since::timestamp
 
 -- name: release-events
--- Quarantined events that are accepted now are deleted, to be inserted again (delete-states gives the reason).
 delete from event_ledger
 where verdict = 'quarantined' and event_id in (
     select event_id
@@ -293,14 +281,13 @@ from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
 -- name: invoice-ids
--- Oldest first; without states all. For DuckDB and PostgreSQL.
+-- Without states all. For DuckDB and PostgreSQL.
 select invoice_id::text as invoice_id
 from invoice_state
 where $states::text = '' or state in (select unnest(string_to_array($states::text, ',')))
 order by first_seen_at, invoice_id
 
 -- name: ledger-statuses
--- Without unknown invoices.
 with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
 )
@@ -315,8 +302,7 @@ from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
 -- name: unfinished-invoices
--- Invoices that should have an open workflow: not loaded yet, with an unconfirmed void, or with a refused file that the
--- service may repair. For DuckDB and PostgreSQL.
+-- Not loaded yet, with an unconfirmed void, or with a refused file that the service may repair. For DuckDB and PostgreSQL.
 select i.invoice_id::text as invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id
 from invoice_state as i
 where (
@@ -328,7 +314,6 @@ and coalesce(i.partner_id, $partner_id::text) is not null
 order by i.first_seen_at, i.invoice_id
 
 -- name: unknown-loads
--- Loads of facts that the warehouse does not have. Only ids in their range are read.
 select load_id from (select unnest($load_ids::integer[]) as load_id)
 anti join (
     select load_id from loads where load_id between list_min($load_ids::integer[]) and list_max($load_ids::integer[])
@@ -336,11 +321,9 @@ anti join (
 order by load_id
 
 -- name: insert-cursor
--- For a new stream; else move-cursor.
 insert into ingest_cursors values ($stream, $position)
 
 -- name: insert-discrepancies
--- Replaced together with the row of the invoice.
 insert into discrepancy_lines by name
 select unnest(from_json($discrepancies::json, '[{
     "invoice_id": "VARCHAR", "rule": "VARCHAR", "stated": "VARCHAR", "found": "VARCHAR", "file_sha256": "VARCHAR",

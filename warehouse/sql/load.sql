@@ -3,7 +3,6 @@ insert into shipment_rows by name
 select * exclude (row_is_good) from staged_rows where load_id in (select unnest($load_ids::integer[]))
 
 -- name: insert-chunks
--- A larger file in chunks (chunks.ts), each read by one thread.
 insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
 
@@ -18,17 +17,14 @@ select unnest(from_json($loads::json, '[{
     "is_denied": "BOOLEAN", "is_damaged": "BOOLEAN"}]'), recursive := true)
 
 -- name: insert-one-pass
--- A file of up to one row group: read, checked, cast, numbered and inserted by one statement.
 insert into shipment_rows by name
 from numbered_csv($load_id::integer, $csv_path, $invoice_id)
 
 -- name: insert-tolerated
--- A file in another form, rewritten as chunks with the added columns as a fifteenth column (chunks.ts).
 insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: load-known
--- Files of voided invoices, and files that are loaded already. The transaction of the load checks again.
 select a.invoice_id::varchar as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
 from (
     select unnest(from_json($files::json, '[{"invoice_id": "UUID", "file_sha256": "VARCHAR"}]'), recursive := true)
@@ -48,13 +44,11 @@ from (
 group by load_id
 
 -- name: stage-batch
--- Small files of a batch: read and checked before the transaction begins.
 create or replace temp table staged_rows as
 from numbered_files(from_json($files::json,
     '[{"load_id": "INTEGER", "csv_path": "VARCHAR", "invoice_id": "VARCHAR", "rows_before": "BIGINT"}]'))
 
 -- name: stage-chunks
--- For a dry run, as the other two.
 create or replace temp table staged_rows as
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
 

@@ -1,6 +1,5 @@
 -- name: insert-publication
--- Describes the copy for readers; written right before CHECKPOINT and copy. Its number is above all previous ones and those
--- of the kept copies ($above).
+-- Written right before CHECKPOINT and copy. Its number is above all previous ones and those of the kept copies ($above).
 insert into publication_log
 select
     greatest(coalesce((select max(sequence) from publication_log), 0), $above::integer) + 1,
@@ -20,8 +19,7 @@ from publication_log
 where sequence = (select max(sequence) from publication_log)
 
 -- name: publication-proof
--- Must return the same for the warehouse and the copy. stored_rows is from the row groups, recorded_rows from the loads, so
--- that a copy with lost blocks differs.
+-- stored_rows is from the row groups, recorded_rows from the loads, so that a copy with lost blocks differs.
 select
     (select max(sequence) from publication_log) as sequence,
     (select count(*) from shipment_rows) as stored_rows,
@@ -32,5 +30,4 @@ select
     (select bit_xor(hash(invoice_id, state, current_load_id)) from invoice_state) as states
 
 -- name: trim-publications
--- Keeps the last thousand.
 delete from publication_log where sequence <= (select max(sequence) from publication_log) - 1000

@@ -23,12 +23,10 @@ select
 delete from ingest_cursors where stream = 'rebuild'
 
 -- name: delete-publications
--- The state of an interrupted rebuild; there may have been another publication since.
 delete from publication_log
 
 -- name: highest-load
--- Rows without a load cannot exist (one transaction), but a load id must never be used twice. Only row groups above $above
--- are read, normally none.
+-- A load id must never be used twice. Only row groups above $above are read, normally none.
 select greatest($above::integer, coalesce((select max(load_id) from shipment_rows where load_id > $above::integer), 0)) as load_id
 
 -- name: loads-since
@@ -42,5 +40,4 @@ where load_id > coalesce((select max(last_load_id) from publication_log), 0)
 order by load_id
 
 -- name: seed-publication
--- The last publication of the replaced warehouse.
 insert into publication_log values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0, null, null)

@@ -1,7 +1,6 @@
 -- name: removable-files
--- Files that no report as known from $before on needs (ADR 20): of invoices that were void, of versions that were replaced,
--- and files that were never loaded. No file of an invoice in progress, and none that counts or may count for another invoice.
--- The newest load remains, so that no load id is used twice.
+-- Files that no report as known from $before on needs (ADR 20): of invoices that were void, of replaced versions, and files that were
+-- never loaded; none of an invoice in progress. The newest load remains, so that no load id is used twice.
 with had as (
     select file_sha256, invoice_id, max(recorded_at) as had_at, any_value(file_size_bytes) as file_size_bytes
     from file_ledger

@@ -16,7 +16,7 @@ order by name
 select coalesce(max(number), 0)::integer as found from schema_migrations
 
 -- name: session
--- For every connection. Temporary, so that the published file does not contain it.
+-- Temporary, so that the published file does not contain it.
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
 

@@ -1,6 +1,6 @@
 -- name: explain-tracking
--- The rows of a tracking number with their load, file, event and run, in all versions and voided invoices. The event is the
--- one that announced the hash of the file (or of the file as HTTP encoded it), else the one that led to the load.
+-- In all versions and voided invoices. The event is the one that announced the hash of the file (or of the file as HTTP encoded it),
+-- else the one that led to the load.
 with announcements as (
     select invoice_id, announced_sha256, arg_min(event_id, received_at) as event_id
     from event_ledger
@@ -46,8 +46,7 @@ where l.invoice_id = $invoice_id::uuid
 order by l.version
 
 -- name: version-diff
--- Rows that are in one of two versions only; two rows that differ only in cost are one change. Equal rows are paired one to
--- one, so that a doubled row is reported as added. Added columns are not compared.
+-- Equal rows are paired one to one, so that a doubled row is reported as added. Added columns are not compared.
 with both_versions as (
     select * exclude (row_number, added_columns),
         row(*columns(* exclude (load_id, row_number, added_columns, billing_cost))) as all_but_cost
@@ -60,7 +59,6 @@ old as (
 new as (
     select * exclude (load_id) from both_versions where load_id = $to_load::integer
 ),
--- Rows that differ only in cost are paired in the order of their cost.
 removed as (
     select *, row_number() over (partition by all_but_cost order by billing_cost) as nth
     from (from old except all from new)

@@ -12,8 +12,7 @@ from (
 )
 
 -- name: fingerprint-rows
--- Count, sum, days, and a hash over all cells and row numbers of a load, by the same expression as fingerprint-file; with
--- added columns as fingerprint-tolerated.
+-- The same expression as fingerprint-file; with added columns as fingerprint-tolerated.
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
@@ -26,7 +25,6 @@ from shipment_rows
 where load_id = $load_id::integer
 
 -- name: fingerprint-tolerated
--- Like fingerprint-file, from the chunks of a tolerated file (chunks.ts).
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,
@@ -39,7 +37,6 @@ select
 from numbered_chunks(0, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: loads-to-verify
--- All loads, or those that were not verified before; oldest first.
 select
     l.load_id, l.invoice_id::varchar as invoice_id, l.file_sha256,
     l.shipments::double as shipments, l.billing_cost::varchar as billing_cost, l.currency_code, l.currencies,
@@ -58,7 +55,6 @@ from (select unnest($load_ids::integer[]) as load_id)
 where load_id not in (select load_id from verification_log)
 
 -- name: orphan-rows
--- Rows without a load, and loads without an invoice: normally none, since one transaction writes them.
 select 'orphan-rows' as rule, load_id::varchar as what, count(*)::varchar as found
 from shipment_rows
 where load_id not in (select load_id from loads)
@@ -74,7 +70,6 @@ group by l.load_id
 having count(*) > 1
 
 -- name: read-states
--- In the shape of derive-invoice.ts.
 select
     invoice_id::varchar as invoice_id, state, reason_code, reason, iso(state_since) as state_since, service_status, current_load_id, proof, partner_id,
     partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date,

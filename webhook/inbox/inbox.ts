@@ -1,10 +1,7 @@
 /**
- * Keeps deliveries on disk from before they are answered until they are archived and sent to Temporal.
- *
- * `pending/<key>` is a delivery: a line of JSON about it, then its body. Deliveries that arrive while others are being written share one
- * file and one flush; each has its own name for that file (a hard link). `done/ab/<key>` is an empty marker that records permanently
- * that a delivery was processed. Names are created exclusively, so any number of processes may share the folder: of deliveries with one
- * id exactly one is accepted. The folder is 0700 and its files 0600, because a body contains a presigned URL.
+ * `pending/<key>`: a line of JSON, then the body; deliveries that arrive together are hard links to one file.
+ * `done/ab/<key>`: an empty marker of a processed delivery. Names are created exclusively, so any number of processes
+ * may share the folder.
  */
 
 import { closeSync, constants, linkSync, openSync, readFileSync, statSync } from 'node:fs';
@@ -19,47 +16,37 @@ import { systemCode } from '../../lib/system-errors.ts';
 import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
 
 /**
- * Points of the fault matrix (docs/faults.md) at which a kill -9 must lose nothing: D1 written, D2 linked and durable,
- * D3 answered, D4 archived and accepted by Temporal, D5 trimmed. Tests end the process there.
+ * Points of docs/faults.md at which a kill -9 must lose nothing: D1 written, D2 linked and durable, D3 answered, D4
+ * archived and accepted by Temporal, D5 trimmed.
  */
 export type DurablePoint = (name: 'D1' | 'D2' | 'D3' | 'D4' | 'D5') => void;
 
 /**
- * Each kind has its own ids, so neither a test event nor a refused delivery can make a real event look like a duplicate.
+ * Each kind has its own ids, so that neither a test event nor a refused delivery makes a real event look like a
+ * duplicate.
  */
 export type DeliveryKind = 'event' | 'test' | 'refused';
 
 export interface InboxEntry {
   readonly kind: DeliveryKind;
   readonly eventId: string;
-  /** ISO 8601 UTC, our clock. */
   readonly receivedAt: string;
-  /** null when the delivery could not be parsed that far. */
   readonly invoiceId: string | null;
-  /** Stable code of a refusal; null otherwise. */
   readonly code: string | null;
 }
 
 type OnAccepted = (entry: InboxEntry, parsed: ParsedDelivery | undefined) => void;
 
 export interface Inbox {
-  /**
-   * Durable before it resolves, also for `duplicate`.
-   *
-   * @param parsed passed to the listeners
-   * @throws FsyncError, or the system's error
-   */
+  /** Durable before it resolves, also for `duplicate`. @throws FsyncError, or the system's error */
   accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<'accepted' | 'duplicate'>;
-  /** In order of arrival; entries for which `isKnown` returns true are not read again. */
   pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
-  /** The body; null when it was trimmed meanwhile, perhaps by another process. */
+  /** null when it was trimmed meanwhile. */
   read(entry: InboxEntry): Promise<Uint8Array | null>;
-  /** Removes the body and records the id as processed; `as` records it as another kind (a foreign partner found late). */
+  /** `as` records it as another kind: a foreign partner found late. */
   trim(entry: InboxEntry, as?: DeliveryKind): Promise<void>;
   has(entry: Pick<InboxEntry, 'kind' | 'eventId'>): Promise<'pending' | 'done' | 'no'>;
-  /** Called for each delivery accepted in this process. @returns unsubscribes */
   onAccepted(listener: OnAccepted): () => void;
-  /** Writes and removes a file. @throws when the next delivery could not be stored */
   probe(): Promise<void>;
 }
 
@@ -71,11 +58,6 @@ interface Part {
 /** Reading one entry of a shared file reads all of it. */
 const SHARED_FILE = { maxItems: 32, maxWeight: 128 * 1024, weigh: ({ bytes }: Part) => bytes.length };
 
-/**
- * Creates the folder if needed, and removes temporary files of dead processes.
- *
- * @param options.durablePoint called at D1 and D2
- */
 export async function openInbox(
   root: string,
   options: { readonly durablePoint?: DurablePoint } = {},
@@ -190,7 +172,7 @@ export async function openInbox(
   };
 }
 
-/** Errors are returned, because the other parts of the group have their names already. */
+/** Returned, because the other parts of the group have their names already. */
 function linkOnce(from: string, to: string): boolean | Error {
   try {
     linkSync(from, to);
@@ -205,12 +187,9 @@ function linkOnce(from: string, to: string): boolean | Error {
 function removeTemporary(path: string): void {
   try {
     removeSmall(path);
-  } catch {
-    // See above.
-  }
+  } catch {}
 }
 
-/** Synchronous: a body is at most 1 MiB and was just written. */
 function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
@@ -220,7 +199,6 @@ function readOrNull(path: string): Buffer | null {
   }
 }
 
-/** The file name of an entry. Ids are compared without case, as file systems may. */
 export function keyOf(entry: { readonly kind: DeliveryKind; readonly eventId: string }): string {
   const id = entry.eventId.toLowerCase();
   if (!/^[0-9a-z][0-9a-z_-]{1,127}$/.test(id)) throw new RangeError('An event id that cannot name a file.');
@@ -238,7 +216,6 @@ export function encodeEntry(entry: InboxEntry, sequence: number, body: Uint8Arra
   return Buffer.concat([Buffer.from(`${JSON.stringify({ ...entry, sequence })}\n`), body]);
 }
 
-/** A single entry, or several below a line with their keys and sizes. */
 function encodeFile(parts: readonly Part[]): Uint8Array {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first.bytes;
@@ -281,7 +258,7 @@ function damagedEntry(key: string, path: string): StoredEntry {
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }
 
-/** The body as received, also when the entry's first line is damaged. */
+/** Also when the entry's first line is damaged. */
 export function decodeBody(key: string, file: Uint8Array): Uint8Array {
   const bytes = partOf(key, file);
   return bytes.subarray(bytes.indexOf(0x0a) + 1);
@@ -292,7 +269,7 @@ const Together = z.object({
   together: z.array(z.object({ key: z.string(), sizeBytes: z.int().nonnegative() })),
 });
 
-/** The whole file when it holds a single entry, or when its index is damaged. */
+/** The whole file when its index is damaged. */
 function partOf(key: string, file: Uint8Array): Uint8Array {
   if (!BEGIN_TOGETHER.equals(file.subarray(0, BEGIN_TOGETHER.length))) return file;
   const headEnd = file.indexOf(0x0a);

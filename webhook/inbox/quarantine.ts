@@ -1,8 +1,6 @@
 /**
- * Keeps refused deliveries and files in a folder: `<id>` is a line of JSON about the item, then the body of a delivery.
- *
- * The id is a hash of what was refused, so an item that is refused again (a crash, a retry, repeated garbage) is one
- * entry. A full folder drops its oldest items, unusable bodies first, because the archive does not keep those anyway.
+ * The id is a hash of what was refused, so a repetition is one entry. A full folder drops its oldest items, unusable
+ * bodies first, because the archive keeps the others.
  */
 
 import { createHash } from 'node:crypto';
@@ -20,11 +18,9 @@ import { withoutUrlQueries } from '../../lib/wire/text.ts';
 export interface QuarantineOptions {
   readonly maxItems?: number;
   readonly maxBytes?: number;
-  /** Called for each item that is dropped to stay within the limits. */
   readonly onDropped?: (item: QuarantinedItem) => void;
 }
 
-/** Creates the folder if needed; 10,000 items and 256 MiB of bodies by default. */
 export async function openQuarantine(root: string, options: QuarantineOptions = {}): Promise<Quarantine> {
   const { maxItems = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);
@@ -65,7 +61,6 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
     known.delete(quarantineId);
   }
 
-  /** Other processes add and remove items too; only new ones are read. */
   async function refresh(): Promise<void> {
     const ids = new Set((await readdir(root)).filter(isId));
     for (const id of known.keys()) {
@@ -106,7 +101,6 @@ async function readItem(
   return { item, body: item.kind === 'file' ? null : body };
 }
 
-/** null when the text is not a description of this item. */
 function parseDescription(id: string, text: Buffer): QuarantinedItem | null {
   try {
     const read = QuarantinedItem.safeParse(JSON.parse(text.toString('utf8')));
@@ -122,7 +116,6 @@ function withoutQueries(body: Uint8Array): Uint8Array {
   return Buffer.from(withoutUrlQueries(Buffer.from(body).toString('latin1')), 'latin1');
 }
 
-/** The bytes of a file are in the archive. */
 function keptBytes({ kind, sizeBytes }: QuarantinedItem): number {
   return kind === 'file' ? 0 : sizeBytes;
 }
@@ -146,7 +139,6 @@ function checked(quarantineId: string): string {
 
 const byAge = (a: QuarantinedItem, b: QuarantinedItem): number => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0);
 
-/** Bodies that were answered with 400 first, then the rest; each oldest first. */
 function byWorth(a: QuarantinedItem, b: QuarantinedItem): number {
   const worth = (item: QuarantinedItem): number =>
     ['not-json', 'invalid-metadata', 'invalid-payload'].includes(item.code) ? 0 : 1;
@@ -162,7 +154,6 @@ async function readOrNull(path: string): Promise<Buffer | null> {
   }
 }
 
-/** For `QuarantineOptions.onDropped`: logs each item, and raises an alert. */
 export function reportDropped(deps: {
   readonly log: Logger;
   readonly alerts: Alerts;

@@ -1,5 +1,3 @@
-/** Starts, follows and controls backfills; the workflows continue without a client. */
-
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
@@ -22,19 +20,14 @@ import { type InvoiceRoute, invoicePace } from './invoice-client.ts';
 
 export interface BackfillRequest {
   readonly partnerId: string;
-  /** Duplicates are removed; the order is kept. */
   readonly invoiceIds: readonly string[];
   readonly concurrency?: number;
-  /** See `BackfillInput`. */
   readonly checkAfter?: Duration;
   readonly quietAfter?: Duration;
-  /** Ids in one batch, 1,000 by default. */
   readonly batchSize?: number;
-  /** Called after each batch with the number of ids sent so far. */
   readonly onSent?: (ids: number, backfillId: string) => void;
 }
 
-/** `counts` includes the running batch. */
 export interface BackfillStatus extends Omit<BackfillProgress, 'batches'> {
   readonly done: number;
   readonly inProgress: number;
@@ -43,7 +36,6 @@ export interface BackfillStatus extends Omit<BackfillProgress, 'batches'> {
 export interface BackfillHandle {
   readonly backfillId: string;
   status(): Promise<BackfillStatus>;
-  /** Yields each invoice's result once, until the backfill is over or `signal` aborts. */
   results(options?: {
     readonly signal?: AbortSignal;
     readonly everyMs?: number;
@@ -55,7 +47,6 @@ const DEFAULT_CONCURRENCY = 20;
 /** 39 bytes an id: far below the limits of a payload and a history. At the end of each batch, few invoices run at once. */
 const BATCH_SIZE = 1_000;
 
-/** Resolves once all ids are sent, or the backfill was cancelled meanwhile. */
 export async function startBackfill(
   client: Client,
   route: InvoiceRoute,
@@ -91,14 +82,12 @@ export async function startBackfill(
     const isAccepted = await unlessClosed(parent.signal(backfillBatchSignal, batch));
     if (isAccepted) onSent?.(Math.min(from + batchSize, invoiceIds.length), backfillId);
     else if (page.length > 0) {
-      // The batch would notice that its backfill is closed, but later.
       await unlessClosed(client.workflow.getHandle(batchId).signal(backfillControlSignal, 'cancel'));
     }
     if (isLast || !isAccepted) return followBackfill(client, route, backfillId);
   }
 }
 
-/** For a backfill that any process has started. */
 export function followBackfill(client: Client, route: InvoiceRoute, backfillId: string): BackfillHandle {
   const parent = client.workflow.getHandle<typeof backfill>(backfillWorkflowId(route, backfillId));
 
@@ -166,7 +155,6 @@ export function followBackfill(client: Client, route: InvoiceRoute, backfillId: 
 
 export type { BackfillOutcome };
 
-/** @returns false when the workflow has ended */
 async function unlessClosed(signalled: Promise<void>): Promise<boolean> {
   try {
     await signalled;
@@ -184,11 +172,7 @@ function backfillWorkflowId({ environment }: InvoiceRoute, backfillId: string): 
 const QUERY_RETRY_MS = 300_000;
 const QUERY_INTERVAL_MS = 1_000;
 
-/**
- * Retries a query for five minutes while no worker answers it: workers restart, and machines are replaced.
- *
- * @throws ServiceError after that; at once every other error, and an AbortError when `signal` aborts
- */
+/** Workers restart, and machines are replaced. @throws ServiceError after five minutes; at once every other error */
 export async function retryQuery<T>(query: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const until = Date.now() + QUERY_RETRY_MS;
   for (;;) {

@@ -1,5 +1,3 @@
-/** Starts and signals invoice workflows. Every call ends within its deadline; the caller retries. */
-
 import type { Client } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import {
@@ -23,16 +21,13 @@ import {
 } from '../messages.ts';
 import type { Pace } from '../pace.ts';
 
-/** The settings that determine workflow ids, queues and inputs. */
 export interface InvoiceRoute {
   readonly environment: EnvironmentName;
   /** BILLSYNC_OVERDUE_AFTER; absent: the workflow's default. */
   readonly overdueAfter?: readonly string[];
   /** BILLSYNC_CONFIRM_VOIDS; absent: true. */
   readonly confirmVoids?: boolean;
-  /** Instead of the environment's; for tests that share a server. */
   readonly queues?: { readonly billing: string; readonly warehouse: string };
-  /** Settings of new runs; for tests. */
   readonly pace?: Partial<Pace>;
 }
 
@@ -41,11 +36,7 @@ export interface InvoiceAddress {
   readonly invoiceId: string;
 }
 
-/**
- * Signals the invoice's workflow, and starts one if none is open. Safe to repeat: the workflow ignores a known event.
- *
- * @throws the errors of Temporal's client, within 5 s
- */
+/** Starts a workflow if none is open. Safe to repeat. @throws the errors of Temporal's client, within 5 s */
 export async function sendInvoiceEvent(
   client: Client,
   route: InvoiceRoute,
@@ -74,7 +65,6 @@ function delayOf(
   return isDraft && startDelay !== undefined ? { startDelay } : {};
 }
 
-/** Makes the workflow query the service now; starts one if none is open. */
 export async function lookUpInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -88,7 +78,7 @@ export async function lookUpInvoice(
   });
 }
 
-/** Starts a run that queries the service, unless one is open: an open run has its own timers. */
+/** An open run has its own timers. */
 export async function watchInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -102,7 +92,6 @@ export async function watchInvoice(
   });
 }
 
-/** Retries an invoice that needs attention; a run that this starts queries the service. */
 export async function retryInvoice(
   client: Client,
   route: InvoiceRoute,

@@ -1,5 +1,3 @@
-/** Temporal Schedules: the reconciliation, created and updated by every worker, and the scheduled reports of people. */
-
 import {
   type CalendarSpec,
   type Client,
@@ -21,7 +19,6 @@ export interface ScheduleState {
   readonly scheduleId: string;
   readonly every: string;
   readonly isPaused: boolean;
-  /** Why it is paused; empty when it is not. */
   readonly note: string;
   /** Newest first; `at` is ISO 8601 UTC. */
   readonly lastRuns: readonly { readonly at: string; readonly workflowId: string }[];
@@ -35,12 +32,11 @@ type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
 /** The default would repeat a year of missed runs, and a later run finds the same. */
 const CATCH_UP_WINDOW: Duration = '1 h';
 
-/** Id of the reconciliation's schedule. */
 export function scheduleId(environment: EnvironmentName): string {
   return `reconcile/${environment}`;
 }
 
-/** Creates or updates the reconciliation's schedule; a pause stays. Safe from several processes at once. */
+/** A pause stays. Safe from several processes at once. */
 export async function applySchedule(
   client: Client,
   settings: ScheduleSettings,
@@ -81,7 +77,7 @@ export async function applySchedule(
   }
 }
 
-/** @returns null when there is no schedule yet */
+/** null: there is no schedule yet. */
 export async function showSchedule(
   client: Client,
   { environment, reconcileEvery }: ScheduleSettings,
@@ -119,12 +115,10 @@ export async function resumeSchedule(client: Client, { environment }: Environmen
   await client.schedule.getHandle(scheduleId(environment)).unpause();
 }
 
-/** Skipped while a run is in progress. */
 export async function triggerSchedule(client: Client, { environment }: Environment): Promise<void> {
   await client.schedule.getHandle(scheduleId(environment)).trigger(ScheduleOverlapPolicy.SKIP);
 }
 
-/** As in the settings: `1h`, `30m`, `90s` */
 function formatInterval(ms: number): string {
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
@@ -141,7 +135,7 @@ export interface ReportSchedule {
   readonly isPaused: boolean;
 }
 
-/** In UTC, after the night's invoices; a month on its first day. */
+/** In UTC, after the night's invoices. */
 const CALENDARS: Readonly<Record<ReportCadence, CalendarSpec>> = {
   daily: { hour: 5, comment: 'daily' },
   monthly: { hour: 5, dayOfMonth: 1, comment: 'monthly' },
@@ -151,7 +145,6 @@ export function reportScheduleId(environment: string, name: string): string {
   return `report/${environment}/${name}`;
 }
 
-/** Creates the schedule, or replaces the one of the same name. @returns its id */
 export async function applyReportSchedule(
   client: Client,
   { environment }: Environment,
@@ -186,7 +179,6 @@ export async function applyReportSchedule(
   return id;
 }
 
-/** @returns false when there was none */
 export async function removeReportSchedule(
   client: Client,
   { environment }: Environment,
@@ -201,7 +193,6 @@ export async function removeReportSchedule(
   }
 }
 
-/** In order of name. */
 export async function listReportSchedules(
   client: Client,
   { environment }: Environment,
@@ -221,7 +212,6 @@ export async function listReportSchedules(
   return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Runs it once, now. @throws ScheduleNotFoundError */
 export async function triggerReportSchedule(
   client: Client,
   { environment }: Environment,

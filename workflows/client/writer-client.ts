@@ -1,5 +1,3 @@
-/** Sends requests to the running worker that only the single writer may perform, and waits for the result. */
-
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import {
@@ -23,9 +21,7 @@ import type { ReconcileInput, ReconcileResult, reconcile } from '../reconcile.ts
 import type { decideInvoice, importCsv, snapshot, verify } from '../writer-requests.ts';
 import type { InvoiceRoute } from './invoice-client.ts';
 
-/** The worker's activity failed; the message is the worker's. */
 export class WriterRequestError extends BillsyncError {
-  /** Code of the worker's error, e.g. `publication-failed`. */
   readonly code: string;
   override readonly exitCode = EXIT.checkFailed;
 
@@ -39,17 +35,10 @@ export type OnProgress = (done: number, of: number) => void;
 
 type ReconcileRequest = Pick<ReconcileInput, 'isFull'>;
 
-/** Publishes everything committed before the call. @throws WriterRequestError */
 export function requestSnapshot(client: Client, route: InvoiceRoute): Promise<Publication> {
   return execute<typeof snapshot>(client, route, 'snapshot', []);
 }
 
-/**
- * Returns the first 200 differences and their number.
- *
- * @param onProgress called about once a second with the number of verified invoices
- * @throws WriterRequestError
- */
 export function requestVerify(
   client: Client,
   route: InvoiceRoute,
@@ -68,12 +57,10 @@ export function requestImport(
   return execute<typeof importCsv>(client, route, 'importCsv', [request]);
 }
 
-/** Records a person's decision about an invoice. @throws WriterRequestError */
 export function requestDecision(client: Client, route: InvoiceRoute, decision: Decision): Promise<Decided> {
   return execute<typeof decideInvoice>(client, route, 'decideInvoice', [decision]);
 }
 
-/** Runs a reconciliation to its end. @throws WriterRequestError */
 export function requestReconcile(
   client: Client,
   route: InvoiceRoute,
@@ -84,7 +71,6 @@ export function requestReconcile(
   return execute<typeof reconcile>(client, route, 'reconcile', [input], onProgress);
 }
 
-/** Starts a reconciliation without waiting for it. @returns the workflow's id */
 export async function startReconcile(
   client: Client,
   route: InvoiceRoute,
@@ -134,14 +120,12 @@ async function execute<W extends Workflow>(
 
 const PROGRESS_INTERVAL_MS = 1_000;
 
-/** Reports the progress that the workflow's activity sends with its heartbeats. @returns ends the reports */
 function reportProgress(client: Client, workflowId: string, onProgress: OnProgress): () => void {
   let isReading = false;
   let isOver = false;
   async function report(): Promise<void> {
     if (isReading) return;
     isReading = true;
-    // A failed read is not a failure of the work.
     const progress = await readProgress(client, workflowId).catch(() => null);
     isReading = false;
     if (progress !== null && !isOver) onProgress(progress.done, progress.of);

@@ -1,5 +1,3 @@
-/** Alerts about one invoice each, and about reports. */
-
 import type { RunbookEntry } from './entry.ts';
 
 export const INVOICES = {

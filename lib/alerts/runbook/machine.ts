@@ -1,5 +1,3 @@
-/** Alerts about the warehouse, the disk and the processes: what we run ourselves. */
-
 import type { RunbookEntry } from './entry.ts';
 
 export const MACHINE = {

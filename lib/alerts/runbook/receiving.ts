@@ -1,5 +1,3 @@
-/** Alerts of the way from the billing service's delivery to Temporal. */
-
 import type { RunbookEntry } from './entry.ts';
 
 export const RECEIVING = {

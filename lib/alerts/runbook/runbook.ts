@@ -1,5 +1,3 @@
-/** Every alert that can be raised. The type of its key comes from here, so an alert without a page does not compile. */
-
 import type { RunbookEntry } from './entry.ts';
 import { INVOICES } from './invoices.ts';
 import { MACHINE } from './machine.ts';
@@ -21,14 +19,12 @@ export const RUNBOOK = Object.fromEntries(
   ALERT_NAMES.map((name) => [name, withItsEnd(ENTRIES[name])]),
 ) as Readonly<Record<AlertName, RunbookEntry>>;
 
-/** The alert's name without the invoice or reason that it is about; null: there is no such alert. */
 export function alertNameOf(key: string): AlertName | null {
   if (isAlertName(key)) return key;
   const prefix = key.slice(0, Math.max(0, key.indexOf('/')));
   return isAlertName(prefix) && RUNBOOK[prefix].each !== undefined ? prefix : null;
 }
 
-/** Whether nothing but a person ends it. */
 export function isNotice(key: string): boolean {
   const name = alertNameOf(key);
   return name !== null && RUNBOOK[name].isNotice === true;
@@ -43,12 +39,10 @@ export function isAlertName(text: string): text is AlertName {
   return Object.hasOwn(ENTRIES, text);
 }
 
-/** Its heading's anchor in docs/reference/runbook.md and on the dashboard's page. */
 export function anchorOf(name: string): string {
   return name.replaceAll('/', '-');
 }
 
-/** All notices end in the same way. */
 function withItsEnd(entry: RunbookEntry): RunbookEntry {
   if (entry.isNotice !== true) return entry;
   const end =

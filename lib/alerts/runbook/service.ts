@@ -1,5 +1,3 @@
-/** Alerts about the billing service and about Temporal, which others run. */
-
 import type { RunbookEntry } from './entry.ts';
 
 export const SERVICE = {

@@ -1,4 +1,3 @@
-/** Tokens, API keys and refusals (spec 2.1, 4.1, 4.2, 5, 7, 9). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from '../http.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';
@@ -8,7 +7,7 @@ import { type SuiteContext, skip } from '../suite-context.ts';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 
-/** Headers under which services take API keys; the specification shows none (spec 5). */
+/** The specification shows none (spec 5). */
 export const API_KEY_HEADERS: readonly ((key: string) => Readonly<Record<string, string>>)[] = [
   (key) => ({ 'x-api-key': key }),
   (key) => ({ authorization: `ApiKey ${key}` }),
@@ -175,7 +174,6 @@ export const authorizationRules: readonly Rule[] = [
   },
 ];
 
-/** @returns the first way in which a key is accepted, as the name of its header */
 export async function findApiKeyHeader(service: Service, key: string): Promise<string> {
   const statuses: string[] = [];
   for (const make of API_KEY_HEADERS) {
@@ -187,7 +185,6 @@ export async function findApiKeyHeader(service: Service, key: string): Promise<s
   return broken(statuses.join(', '));
 }
 
-/** The header with its scheme, without the key. */
 function nameOf(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => (value.includes(' ') ? `${name}: ${value.split(' ')[0]}` : name))

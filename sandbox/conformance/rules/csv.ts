@@ -1,4 +1,3 @@
-/** The invoice CSV: bytes and rows (spec 2.8, 2.9). */
 import { HEADERS, type Header, lineEnds } from '../csv.ts';
 import { hold, holdAll, type Rule } from '../rule.ts';
 import {
@@ -16,7 +15,6 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The pattern of a filled cell by column; free text has none. */
 const FORMS: Readonly<Partial<Record<Header, RegExp>>> = {
   'Invoice Generation Date': DATE,
   'Invoice ID': UUID,

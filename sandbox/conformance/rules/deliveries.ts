@@ -1,4 +1,3 @@
-/** How deliveries are sent, repeated and given up (spec 4.6, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.ts';
 import type { ReceivedRequest, Reply } from '../receiver.ts';
@@ -7,12 +6,10 @@ import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const AT_ONCE_MS = 3_000;
-/** Tolerance between an instant here and one at the service. */
 const SLACK_MS = 500;
 
 interface Voided {
   readonly invoiceId: string;
-  /** The requests about the void. */
   readonly received: readonly ReceivedRequest[];
   readonly canceledAtMs: number;
   readonly path: string;
@@ -188,14 +185,11 @@ function reply(status: Reply['status']): Reply {
   return { status };
 }
 
-/** A delivery that is refused each time it is tried. */
 function refusedTwice(context: SuiteContext): Promise<Voided> {
   return voidInvoice(context, () => ({ status: 500 }), 2);
 }
 
-/**
- * Cancels an invoice. Its own endpoint answers with `choose` for this invoice and with 200 for all others.
- */
+/** The endpoint answers with `choose` for this invoice and with 200 for all others. */
 async function voidInvoice(
   context: SuiteContext,
   choose: (attempt: number) => Reply,
@@ -217,7 +211,7 @@ function gapOf([one, other]: readonly ReceivedRequest[]): number {
   return one === undefined || other === undefined ? broken('there was no retry') : other.atMs - one.atMs;
 }
 
-/** The log entry of a delivery to an endpoint of the suite, when the delivery has ended. */
+/** The log entry, when the delivery has ended. */
 async function settledLog(
   context: SuiteContext,
   { invoiceId, webhookId }: Voided,

@@ -1,4 +1,3 @@
-/** The three endpoints of an invoice and their errors (spec 4.3 to 4.5, 6, 7). */
 import { digitsOf, excerpt, isObject, jsonObject, textOf } from '../http.ts';
 import { hold, holdAll, type Rule } from '../rule.ts';
 import {
@@ -182,7 +181,7 @@ function statusIs({ status, body }: { status: number; body: Buffer }, wanted: nu
   return `${status} ${excerpt(body)}`;
 }
 
-/** The longest list of objects anywhere in a body, with its path: the spec leaves the shape of details open (spec 4.4). */
+/** The spec leaves the shape of details open (spec 4.4). */
 export function longestObjectList(value: unknown, path = 'the body'): { path: string; count: number } | null {
   if (Array.isArray(value)) return value.every(isObject) ? { path, count: value.length } : null;
   if (!isObject(value)) return null;

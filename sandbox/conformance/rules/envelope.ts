@@ -1,4 +1,3 @@
-/** The contents of deliveries: envelope, metadata, payload (spec 2.4 to 2.7, 2.9, 6). */
 import { digitsOf, jsonObject, textOf } from '../http.ts';
 import { invoiceIdOf, type ReceivedRequest } from '../receiver.ts';
 import { broken, hold, holdAll, type Rule } from '../rule.ts';
@@ -241,7 +240,6 @@ function statusRule(status: string, eventType: string): Rule {
   };
 }
 
-/** A finalized event of the partner without tenants, whose service spells neutrally. */
 async function shortLivedFinalized(context: SuiteContext): Promise<ReceivedRequest> {
   const { application } = context.shortLived;
   const { path } = await openEndpoint(context, { at: application });

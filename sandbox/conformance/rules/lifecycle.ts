@@ -1,4 +1,3 @@
-/** States, transitions, their events, and schedules that approve automatically (spec 3, 6). */
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
 import {
@@ -12,7 +11,7 @@ import { skip } from '../suite-context.ts';
 
 type Move = 'submit' | 'approve' | 'cancel';
 
-/** The table of spec 3: what each move makes of each status, null where it is refused. */
+/** The table of spec 3; null where a move is refused. */
 const TABLE: readonly (readonly [Status, Move, Status | null])[] = [
   ['DRAFT', 'submit', 'PENDING_APPROVAL'],
   ['DRAFT', 'approve', null],
@@ -175,7 +174,7 @@ async function invoiceIn(application: Application, status: Status): Promise<Appl
   return status === 'PENDING_APPROVAL' ? submitted : application.approve(invoiceId);
 }
 
-/** The HTTP status of a refusal, null when there was none. */
+/** null when there was no refusal. */
 export async function refusalOf(work: Promise<unknown>): Promise<number | null> {
   try {
     await work;

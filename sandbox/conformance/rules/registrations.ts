@@ -1,4 +1,3 @@
-/** Webhook registrations and their settings (spec 2.3, 5). */
 import type { WebhookSettings } from '../application.ts';
 import { broken, hold, type Rule } from '../rule.ts';
 import { approvedInvoice, CUSTOM_HEADERS, openEndpoint, receive, receiveEvent, SOON_MS } from '../stories.ts';
@@ -194,11 +193,7 @@ async function refusedSettings(context: SuiteContext, settings: Partial<WebhookS
   return `refused with ${refusal}`;
 }
 
-/**
- * Waits until an event reached an endpoint of its own, by when the silent endpoint would have received its events too.
- *
- * @returns the number of requests that the silent endpoint received
- */
+/** A later event at another endpoint shows that the silent one would have received its events by then. */
 async function receivedUntilMarker(context: SuiteContext, silentPath: string): Promise<number> {
   const { path, webhookId } = await openEndpoint(context, { eventTypes: ['invoice_created'] });
   const { invoiceId } = await context.application.createInvoice({ shipments: 1 });

@@ -1,4 +1,3 @@
-/** Presigned URLs: lifetime, refusals, and how storage serves the file (spec 2.7, 4.3, 6, 8). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { excerpt, jsonObject, textOf } from '../http.ts';
 import { hold, type Rule } from '../rule.ts';

@@ -1,4 +1,3 @@
-/** Operations on an account: status, keys, activity, seeding, reset. */
 import { seedInvoices, seedMonths } from '../../sandbox-account.ts';
 import { atMost, MAX_AT_ONCE, type Operation, shape, text, whole } from './operation.ts';
 

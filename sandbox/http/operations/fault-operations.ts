@@ -1,4 +1,3 @@
-/** Operations on faults. */
 import { FAULTS, PLACES } from '../../faults/fault-catalogue.ts';
 import type { NewFault } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';

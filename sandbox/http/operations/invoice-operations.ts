@@ -1,4 +1,3 @@
-/** Operations on invoices. */
 import { setImmediate } from 'node:timers/promises';
 import type { Account } from '../../account.ts';
 import type { NewInvoice } from '../../billing/new-invoice.ts';
@@ -114,7 +113,7 @@ export const INVOICE_OPERATIONS: readonly Operation[] = [
 /** Invoices between two turns of the event loop, so that deliveries start while others are still processed. */
 const MOVES_PER_TURN = 16;
 
-/** Moves invoices one by one; the first refusal ends it. */
+/** The first refusal ends it. */
 async function moveMany({ billing }: Account, verb: 'submit' | 'approve', invoiceIds?: readonly string[]) {
   const ready = () => billing.invoices().filter(({ status }) => status === FROM[verb]);
   const ids = invoiceIds ?? ready().map(({ invoiceId }) => invoiceId);
@@ -133,7 +132,7 @@ interface TriggerBody {
   readonly invoice?: NewInvoice;
 }
 
-/** The steps from a new invoice, whose event is emitted automatically, to each other event. */
+/** null: the event of a new invoice is emitted automatically. */
 const STEPS: Readonly<
   Record<EventType, null | ((billing: Account['billing'], invoiceId: string) => unknown)>
 > = {

@@ -1,4 +1,3 @@
-/** The type of an operation of the admin API, and shapes that several operations share. */
 import type { Account } from '../../account.ts';
 import type { Invoice } from '../../model.ts';
 
@@ -14,7 +13,6 @@ export interface Operation {
   readonly run: (account: Account, call: Call) => unknown;
 }
 
-/** The type of a query parameter: text, one of several values, or a whole number. */
 export interface QuerySchema {
   readonly type?: 'string' | 'integer';
   readonly enum?: readonly string[];
@@ -22,7 +20,6 @@ export interface QuerySchema {
   readonly maximum?: number;
 }
 
-/** Parameters, query and body of a request, checked against the operation's schemas. */
 export interface Call {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | number | undefined>>;
@@ -32,13 +29,12 @@ export interface Call {
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' };
 export const whole = { type: 'integer', minimum: 0 } as const;
-/** Maximum invoices of one call: a typing error must not keep the sandbox busy for days. */
+/** A typing error must not keep the sandbox busy for days. */
 export const MAX_AT_ONCE = 10_000;
 export const atMost = (maximum: number) => ({ type: 'integer', minimum: 1, maximum }) as const;
 export const texts = { type: 'array', items: text };
 export const textMap = { type: 'object', additionalProperties: text };
 
-/** An object of these fields and no others. */
 export function shape(properties: Record<string, object>, required: readonly string[] = []): object {
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -50,7 +46,7 @@ export function page<T>(items: readonly T[], { limit = 100, offset = 0 }: Call['
   return items.slice(Number(offset), Number(offset) + Number(limit));
 }
 
-/** An invoice without its rows, which may be many. */
+/** Without its rows, which may be many. */
 export function brief({ lines: _, contentSeed: __, ...invoice }: Invoice) {
   return invoice;
 }

@@ -1,5 +1,3 @@
-/** Operations on webhook registrations and deliveries. */
-
 import type { NewRegistration } from '../../delivery/registrations.ts';
 import { EVENT_TYPES, type EventType, type Registration } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
@@ -97,8 +95,6 @@ function masked(registration: Registration): Registration {
   const headers = Object.fromEntries(Object.keys(registration.headers).map((name) => [name, '•••']));
   return { ...registration, headers };
 }
-
-// Sent deliveries, and resending one.
 
 export const DELIVERY_OPERATIONS: readonly Operation[] = [
   {

@@ -1,4 +1,3 @@
-/** Operations on billing schedules. */
 import type { NewSchedule } from '../../billing/schedules.ts';
 import { brief, flag, type Operation, shape, tenantsShape, text, whole } from './operation.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Comfort where scripts run; every action works without. Regions marked data-live are fetched again after an activity of the
- * account, unless they have the focus; the fault catalogue gets a search.
- */
+/** Optional: every action works without scripts. */
 const POLL_MS = 2000;
 const base = document.body.dataset.base ?? '';
 
@@ -60,7 +57,6 @@ if (field !== null) searchFaults(field);
 // A refused form is the answer to a POST; fetching its address again would show another page.
 if (document.querySelector('[data-live]') !== null && document.querySelector('.problem') === null)
   void watch();
-// A reload does not repeat the notice.
 const address = new URL(location.href);
 if (address.searchParams.has('done')) {
   address.searchParams.delete('done');

@@ -1,4 +1,3 @@
-/** The delivery log: what was sent where, each attempt with its answer, the payload, and a resend (spec 6). */
 import { parse, stringify } from 'lossless-json';
 import { type Delivery, EVENT_TYPES } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
@@ -72,12 +71,12 @@ function find({ store }: PageRequest['account'], deliveryId: string): Delivery {
   throw new RefusalError('not_found', `There is no delivery "${deliveryId}" in the log.`);
 }
 
-/** null for test payloads, whose invoice no list knows. */
+/** null for test payloads. */
 function numberOf({ store }: PageRequest['account'], { invoiceId }: Delivery): string | null {
   return store.get('invoice', invoiceId)?.invoiceNumber ?? null;
 }
 
-/** Indented, with every number's own digits. */
+/** Every number keeps its digits. */
 function pretty(body: string): string {
   return stringify(parse(body), undefined, 2) ?? body;
 }

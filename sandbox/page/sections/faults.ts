@@ -1,4 +1,3 @@
-/** Fault switches: every fault of the catalogue with its rate, count, target and settings, and those that are on. */
 import { FAULTS, type FaultDefinition, PLACES, type Place } from '../../faults/fault-catalogue.ts';
 import type { NewFault } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
@@ -23,7 +22,6 @@ export const faultSection: readonly Route[] = [
   }),
 ];
 
-/** The catalogue by the place of a fault. */
 const GROUPS: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
   { title: 'Webhook deliveries', places: ['delivery'] },
   { title: 'Events and their values', places: ['event'] },
@@ -90,7 +88,7 @@ function readFault(form: Form): NewFault {
   };
 }
 
-/** Settings keep the kind of value that the catalogue has for them. */
+/** Settings keep the type that the catalogue has for them. */
 function readParams(name: string, form: Form): NonNullable<NewFault['params']> {
   const defaults = (FAULTS as Readonly<Record<string, FaultDefinition>>)[name]?.params ?? {};
   const params = Object.entries(defaults).map(([key, value]): [string, string | number | boolean] => {

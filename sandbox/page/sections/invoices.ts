@@ -1,5 +1,3 @@
-/** Invoices: found by filter, generated, submitted, approved, canceled, with everything that followed (spec 3). */
-
 import type { NewInvoice } from '../../billing/new-invoice.ts';
 import { INTERNAL_STATUSES, type Invoice } from '../../model.ts';
 import type { BilledShipment } from '../../storage/shipments.ts';
@@ -126,7 +124,6 @@ function tenantName({ billing, partner }: PageRequest['account'], invoice: Invoi
   return billing.tenantOf(invoice)?.name ?? partner.name;
 }
 
-/** The way from DRAFT on: what was reached and when, and what is still ahead (spec 3). */
 function stepsOf({ status, history }: Invoice) {
   const way =
     status === 'CANCELED' ? history.map((one) => one.status) : ['DRAFT', 'PENDING_APPROVAL', 'APPROVED'];

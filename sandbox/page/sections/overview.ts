@@ -1,5 +1,3 @@
-/** The first page: counts, the recent activity, and the connection data for a client. */
-
 import { INTERNAL_STATUSES } from '../../model.ts';
 import { seedInvoices } from '../../sandbox-account.ts';
 import type { Page } from '../render.ts';

@@ -1,5 +1,3 @@
-/** Billing schedules: who is billed how often, with auto-approve and its overrides per tenant (spec 3). */
-
 import type { NewSchedule } from '../../billing/schedules.ts';
 import type { Schedule } from '../../model.ts';
 import type { Form } from '../form.ts';
@@ -101,7 +99,6 @@ function readOverrides(form: Form): Readonly<Record<string, boolean>> {
   return Object.fromEntries(chosen.map(([name, value]) => [name.slice('override:'.length), value === 'on']));
 }
 
-/** A refused form as it was typed, in the shape of a stored schedule. */
 function refused(typed: Readonly<Record<string, string>>, form: Form) {
   return {
     ...typed,

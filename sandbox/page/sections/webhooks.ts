@@ -1,5 +1,3 @@
-/** Webhook registrations with every setting of spec 2.3: added, tested, enabled, changed, disabled, deleted. */
-
 import type { NewRegistration } from '../../delivery/registrations.ts';
 import { EVENT_TYPES } from '../../model.ts';
 import type { Form } from '../form.ts';
@@ -102,7 +100,7 @@ function readSettings(form: Form): NewRegistration {
   };
 }
 
-/** Lists that a refused form had; a map of its fields keeps only the last of each. */
+/** A map of the fields keeps only the last value of each. */
 function chosenIn(form: Form): Readonly<Record<string, readonly string[]>> {
   return form.has('url') ? { eventTypes: form.all('eventTypes'), tenants: form.all('tenants') } : {};
 }

@@ -1,6 +1,5 @@
--- The ledgers of a lake, in PostgreSQL: the tables of warehouse/migrations/0001-tables.sql, which explains them, with the keys and indexes
--- that find single rows. The rows of shipments are in the lake. A load counts once its row is in loads and the invoice's row
--- names it; both are written in one transaction. Runs in a schema of its own, so that a rebuild fills a second one beside it.
+-- warehouse/migrations/0001-tables.sql explains the tables. The rows of shipments are in the lake. Runs in a schema of its own, so that a
+-- rebuild fills a second one beside it.
 
 create function iso(instant timestamp) returns text language sql immutable
     as $$ select to_char(instant, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
@@ -87,7 +86,7 @@ create table file_ledger (
     came_from text
 );
 
--- Two fences: a load id is used once, and a file is loaded once for an invoice.
+-- A load id is used once, and a file is loaded once for an invoice.
 create table loads (
     load_id integer primary key,
     invoice_id uuid not null,
@@ -180,8 +179,7 @@ create table ingest_cursors (
     position text not null
 );
 
--- Reads of the archive into the ledgers, one at a time among all processes, by number: the last one that was started, the last one
--- that was finished, and the last of those that left no fact for later.
+-- By number: the last run that was started, the last that was finished, and the last of those that left no fact for later.
 create table ingest_runs (
     started bigint not null,
     finished bigint not null,
