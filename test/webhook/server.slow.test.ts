@@ -10,6 +10,7 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { FsyncError } from '../../lib/files/durable-files.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { eventually } from '../support/eventually.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
 
 const open: Webhook[] = [];
@@ -30,13 +31,7 @@ async function start(
 
 describe('a delivery with valid credentials', () => {
   const withAlerts = async (over: Partial<WebhookDeps> = {}) => {
-    const raised: string[] = [];
-    const alerts = {
-      raise: ({ key, title }: { readonly key: string; readonly title: string }) =>
-        void raised.push(`${key}: ${title}`),
-      resolve: () => undefined,
-      close: async () => undefined,
-    };
+    const { alerts, raised } = memoryAlerts();
     return { ...(await start({}, { alerts, ...over })), raised };
   };
   const statusOf = async (
@@ -71,9 +66,8 @@ describe('a delivery with valid credentials', () => {
   ])('is logged, counted and reported when it is refused with %i', async (status, options) => {
     const endpoint = await withAlerts();
     expect(await statusOf(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
-    expect(endpoint.raised).toEqual([
-      `webhook/refused: A delivery with valid credentials was refused with HTTP ${status}`,
-    ]);
+    const title = `A delivery with valid credentials was refused with HTTP ${status}`;
+    expect(endpoint.raised).toMatchObject([{ key: 'webhook/refused', title }]);
     expect(endpoint.logged.join('')).toContain('a delivery with valid credentials was refused');
     expect(await endpoint.metrics.text()).toContain('deliveries_total{status="rejected",role="webhook"} 1');
   });
@@ -87,7 +81,7 @@ describe('a delivery with valid credentials', () => {
     ] as const) {
       expect(await statusOf(endpoint, options)).toBeGreaterThanOrEqual(400);
     }
-    expect(endpoint.raised.filter((line) => line.startsWith('webhook/refused'))).toEqual([]);
+    expect(endpoint.raised.filter(({ key }) => key === 'webhook/refused')).toEqual([]);
   });
 });
 
