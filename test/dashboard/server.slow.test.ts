@@ -92,22 +92,6 @@ describe('an unhealthy component', () => {
 });
 
 describe('every page', () => {
-  test('forbids scripts, frames and whatever is elsewhere', async () => {
-    for (const path of ['/', '/invoices', '/reports/tenants', '/nowhere', '/health']) {
-      const answer = await get(path);
-      expect(answer.headers.get('content-security-policy')).toContain(
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';",
-      );
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      const page = await answer.text();
-      expect(page).not.toMatch(
-        /<script(?! src="\/script-\w+\.js" data-charts="\/charts-\w+\.js" defer><\/script>)|style="|on(click|load|error)=/,
-      );
-      expect(page.replaceAll('http://www.w3.org/', '')).not.toMatch(/(src|href)="(https?:)?\/\//);
-    }
-  });
-
   test('leaves unknown values empty', async () => {
     const [, id] =
       /href="\/invoices\/([0-9a-f-]{36})"/.exec(

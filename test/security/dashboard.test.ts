@@ -113,7 +113,10 @@ test('shows stored and typed text as text on every page', async () => {
 
 test('forbids frames, caches and scripts on every page and status', async () => {
   const required: readonly (readonly [string, RegExp])[] = [
-    ['content-security-policy', /default-src 'none'.*frame-ancestors 'none'/],
+    [
+      'content-security-policy',
+      /^default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';.*frame-ancestors 'none'/,
+    ],
     ['x-content-type-options', /^nosniff$/],
     ['referrer-policy', /^no-referrer$/],
     ['cross-origin-resource-policy', /^same-origin$/],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../lib/config/settings.ts';
 import { FsyncError } from '../../lib/files/durable-files.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
+import { speak } from '../security/hostile/raw-http.ts';
 import { eventually } from '../support/eventually.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
@@ -261,7 +263,7 @@ describe('credentials', () => {
 describe('limits', () => {
   test('refuse a chunked body over the limit with 413', async () => {
     const { port } = await start({}, { limits: { bodyBytes: 1_000 } });
-    const reply = await raw(port, [
+    const reply = await speak({ port, isTls: true }, [
       `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ntransfer-encoding: chunked\r\n\r\n`,
       `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`,
     ]);
@@ -285,7 +287,11 @@ describe('limits', () => {
     const { port, inbox } = await start();
     const { body } = aDelivery();
     const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: ${body.length + 1}\r\n\r\n`;
-    await raw(port, [head, body], { hangUp: true });
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      socket.write(head + body);
+      setTimeout(() => socket.destroy(), 100);
+    });
+    await once(socket, 'close');
     expect(await inbox.pending()).toEqual([]);
   });
 });
@@ -380,25 +386,6 @@ describe('TLS', () => {
     );
   });
 });
-
-/** Speaks bytes over TLS and returns what came back until the end. */
-function raw(port: number, parts: readonly string[], options: { hangUp?: boolean } = {}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      for (const part of parts) socket.write(part, 'latin1');
-      if (options.hangUp === true) setTimeout(() => socket.destroy(), 100);
-    });
-    let reply = '';
-    socket.setEncoding('latin1').on('data', (chunk: string) => {
-      reply += chunk;
-    });
-    socket
-      .on('close', () => resolve(reply))
-      .on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
-      });
-  });
-}
 
 function connects(port: number, ca: string): Promise<void> {
   return new Promise((resolve, reject) => {
