@@ -1,7 +1,8 @@
 import { createServer as createHttp } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { endpointCheck, probeEndpoint } from '../../cli/roles/watch-endpoint.ts';
+import { listen } from '../support/listen.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 
 const servers: Server[] = [];
@@ -11,8 +12,7 @@ afterAll(() => {
 
 async function listening(server: Server): Promise<string> {
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listen(server)}`;
 }
 
 const answering = (status: () => number): Server =>

@@ -1,6 +1,5 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { AdminPasswordMissingError } from '../../dashboard/admin-guard.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
@@ -12,6 +11,7 @@ import { INJECTIONS } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
+import { runOnFile } from '../warehouse/support.ts';
 import { alertSettings } from '../webhook/a-delivery.ts';
 import { dashboardOver, SILENT } from './support.ts';
 
@@ -257,16 +257,13 @@ describe('reports', () => {
 });
 
 async function withEndlessOrigins(path: string): Promise<void> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  await connection.run('alter table internal.shipment_rows rename to kept_rows');
-  await connection.run(
+  await runOnFile(
+    path,
+    'alter table internal.shipment_rows rename to kept_rows',
     `create view internal.shipment_rows as select * replace (
       if((select count(*) from range(1000000000000) where range % 7 = 8) = 0, origin, null) as origin
     ) from internal.kept_rows`,
   );
-  connection.closeSync();
-  instance.closeSync();
 }
 
 describe('the published file', () => {
