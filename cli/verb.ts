@@ -148,7 +148,7 @@ export function useSharedFiles({ dataDir, warehouse, environment }: Settings): v
 export function outputOf(command: Command, scrub?: Scrub): Output {
   const flags = command.optsWithGlobals<SharedFlags>();
   const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';
-  return createOutput({ form, quiet: flags.quiet === true, ...(scrub === undefined ? {} : { scrub }) });
+  return createOutput({ form, quiet: flags.quiet === true, scrub });
 }
 
 export function settingFlags(flags: SharedFlags): Record<string, string> {

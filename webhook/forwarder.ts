@@ -11,14 +11,14 @@ import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
 import { type InboxEntry, keyOf } from './inbox/inbox.ts';
 import { alertRefused, type Refusal } from './receive-delivery.ts';
-import { endProcess } from './refuse.ts';
 
 export interface ForwarderDeps extends ForwardDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  readonly onFatal?: (error: FsyncError) => void;
+  /** Must end the process: after a failed fsync the kernel may have dropped the data. */
+  readonly onFatal: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
 
@@ -129,7 +129,7 @@ export function startForwarder(deps: ForwarderDeps) {
       // Without the stack: this line repeats while Temporal is unreachable.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       log.warn({ reason, eventId: entry.eventId, waitMs }, 'a delivery could not be forwarded; will retry');
-      if (error instanceof FsyncError) endProcess(error, deps);
+      if (error instanceof FsyncError) deps.onFatal(error);
     }
   }
 

@@ -96,6 +96,7 @@ export interface Parts {
   /** Everything that was logged. */
   readonly logged: string[];
   readonly partnerIds: () => readonly string[];
+  readonly onFatal: (error: Error) => void;
 }
 
 /** Everything the endpoint needs, in a fresh folder. */
@@ -113,6 +114,7 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}): Pro
     log: createLogger(settings, 'webhook', { write: (line) => logged.push(line) }),
     logged,
     partnerIds: () => [PARTNER],
+    onFatal: () => process.exit(1),
   };
 }
 
