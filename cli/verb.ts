@@ -93,7 +93,7 @@ export function verb(nameAndArguments: string, summary: string, example: string)
   const [name = '', ...rest] = nameAndArguments.split(' ');
   const command = new Verb(name).description(summary);
   if (rest.length > 0) command.arguments(rest.join(' '));
-  return command.addHelpText('after', `\nExample:\n${indent(example)}`);
+  return command.addHelpText('after', `\nExample:\n${example.replace(/^/gm, '  ')}`);
 }
 
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
@@ -219,13 +219,6 @@ function collectSetting(text: string, before: readonly SettingPair[] | undefined
     );
   }
   return [...(before ?? []), [definition.variable, text.slice(equals + 1)]];
-}
-
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
 }
 
 /** A data folder without a mark belongs to any environment. @throws CliError, data-folder-too-new (exit 2) */

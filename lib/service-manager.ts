@@ -15,12 +15,7 @@ export interface ServiceManager {
   stopping(): void;
 }
 
-export interface ServiceManagerOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Pick<Logger, 'warn'>;
-}
-
-export function serviceManager({ env, log }: ServiceManagerOptions): ServiceManager {
+export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>): ServiceManager {
   if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
@@ -47,7 +42,7 @@ export function serviceManager({ env, log }: ServiceManagerOptions): ServiceMana
   };
 }
 
-function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: ServiceManagerOptions['env']): number | null {
+function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv): number | null {
   if (WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid) return null;
   const milliseconds = Number(WATCHDOG_USEC) / 1_000;
   return milliseconds > 0 ? milliseconds : null;

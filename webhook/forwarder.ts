@@ -191,12 +191,6 @@ export function startForwarder(deps: ForwarderDeps) {
   };
 }
 
-export interface ForwardedOverdue {
-  readonly forwarded: number;
-  readonly waiting: number;
-  readonly oldestReceivedAt: string | null;
-}
-
 /** A running forwarder tries a delivery within seconds and again after a minute at most. */
 const OVERDUE_AFTER_MS = 2 * 60_000;
 const MAX_FAILURES = 5;
@@ -205,14 +199,12 @@ const MAX_FAILURES = 5;
  * For deliveries that an endpoint left behind. Safe beside any number of forwarders. @throws FsyncError the process
  * must end
  */
-export async function forwardOverdue(
-  deps: ForwardDeps & { readonly log: Logger; readonly olderThanMs?: number },
-): Promise<ForwardedOverdue> {
-  const { inbox, log, olderThanMs = OVERDUE_AFTER_MS, now = () => new Date() } = deps;
+export async function forwardOverdue(deps: ForwardDeps & { readonly log: Logger }) {
+  const { inbox, log, now = () => new Date() } = deps;
   const failed = new Set<string>();
   let forwarded = 0;
   let failures = 0;
-  const limit = now().getTime() - olderThanMs;
+  const limit = now().getTime() - OVERDUE_AFTER_MS;
   for (const entry of await inbox.pending()) {
     const lane = entry.invoiceId?.toLowerCase() ?? entry.eventId;
     if (Date.parse(entry.receivedAt) > limit || failed.has(lane)) continue;

@@ -267,11 +267,7 @@ const DISCREPANCY_COLUMNS: readonly Column<ReportRow>[] = [
 ];
 
 function section(title: string, body: string): string {
-  const indented = body
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
-  return `${paint('bold', title)}\n${indented}`;
+  return `${paint('bold', title)}\n${body.replace(/^/gm, '  ')}`;
 }
 
 function timeText(value: ReportCell | undefined): string {
