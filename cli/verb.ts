@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
-import { type EffectiveSettings, loadEffectiveSettings } from '../lib/config/load-settings.ts';
+import { loadEffectiveSettings } from '../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { readIfThere } from '../lib/files/files.ts';
@@ -12,13 +12,6 @@ import { readInstant } from '../lib/wire/lenient-values.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
 import { createOutput, type Output, type OutputForm, scrubStderr } from './terminal/output.ts';
-
-export interface CommandContext {
-  readonly settings: Settings;
-  readonly effective: EffectiveSettings;
-  readonly output: Output;
-  readonly verbose: boolean;
-}
 
 export interface Run<Flags = object> {
   readonly settings: Settings;
@@ -115,10 +108,7 @@ export function sharedOptions(): readonly Option[] {
   ];
 }
 
-export function contextOf(
-  command: Command,
-  overrides: Readonly<Record<string, string>> = {},
-): CommandContext {
+export function contextOf(command: Command, overrides: Readonly<Record<string, string>> = {}) {
   const flags = command.optsWithGlobals<SharedFlags>();
   const effective = loadEffectiveSettings({
     flags: { ...settingFlags(flags), ...overrides },

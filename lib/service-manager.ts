@@ -10,13 +10,8 @@ import type { Logger } from './log/log.ts';
 const run = promisify(execFile);
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-export interface ServiceManager {
-  ready(status: string): void;
-  stopping(): void;
-}
-
-export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>): ServiceManager {
-  if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
+export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>) {
+  if (!env.NOTIFY_SOCKET) return { ready: (_status: string) => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
   /** In order, because systemd uses the newest message. */
@@ -31,7 +26,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>
   const watchdogMs = watchdogOf(env);
   let alive: NodeJS.Timeout | undefined;
   return {
-    ready(status) {
+    ready(status: string) {
       notify('READY=1', `STATUS=${status}`);
       if (watchdogMs !== null) alive = setInterval(() => notify('WATCHDOG=1'), watchdogMs / 2).unref();
     },

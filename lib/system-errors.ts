@@ -69,7 +69,10 @@ export interface SystemError {
 
 export function systemErrorIn(error: unknown): SystemError | null {
   if (!(error instanceof Error)) return null;
-  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & Listening;
+  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+  };
   if (code === 'EACCES' && syscall === 'listen') return { code, path: placeOf(address, port), ...NO_PORT };
   // A folder that is there already is no failure where folders are made with those above them.
   if (code === 'EEXIST' && syscall === 'mkdir') return { code, path: path ?? null, ...NO_FOLDER };
@@ -78,11 +81,6 @@ export function systemErrorIn(error: unknown): SystemError | null {
   if (code === undefined || problem === undefined || advice === undefined)
     return fromDuckDb(error) ?? systemErrorIn(error.cause);
   return { code, path: path ?? placeOf(address, port), problem, advice };
-}
-
-interface Listening {
-  readonly address?: string;
-  readonly port?: number;
 }
 
 function placeOf(address: string | undefined, port: number | undefined): string | null {
