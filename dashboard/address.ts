@@ -1,32 +1,29 @@
-/** Reads and writes the addresses of pages. An address holds everything that a page shows, so it can be shared. */
-
 import type { FastifyRequest } from 'fastify';
 import { comparedPeriod as comparedPeriodOf, type Period } from '../reports/period.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The last of several; empty counts as not given, since a form sends every field. */
+/** The last value; empty counts as not given, since a form sends every field. */
 export function one(query: Query, name: string): string | undefined {
   const value = query[name];
   const last = typeof value === 'string' ? value : value?.at(-1);
   return last === '' ? undefined : last;
 }
 
-/** All values of a field that may repeat; an empty one stays, it means "none given" for a zone. */
+/** An empty value stays: for a zone it means "none given". */
 export function all(query: Query, name: string): readonly string[] {
   const value = query[name];
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
 }
 
-/** A page's number, from 1. */
 export function pageNumber(query: Query): number {
   const number = Number(one(query, 'page') ?? '1');
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
-/** The filters of an address, as text and not checked; an empty value is no filter, except of zones. */
+/** Not checked; an empty value is no filter, except of zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),
@@ -43,7 +40,6 @@ export function filtersOf(query: Query): ReportFilters {
   };
 }
 
-/** The part of an address that every report and list takes. */
 export function filtersIn(query: Query): Query {
   const given = FILTERS.map((name) => [name, all(query, name)] as const);
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
@@ -54,13 +50,13 @@ const FILTERS = [
   ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
 ];
 
-/** The days of an address, as a query of their own; empty for all. */
+/** The days as a query; empty for all. */
 export function periodOf(query: Query): string {
   const days = ['from', 'to', 'period', 'by'].map((name) => [name, one(query, name)] as const);
   return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
 }
 
-/** The same address with some fields set, or removed by `null`; empty fields are dropped. */
+/** `null` removes a field; empty fields are dropped. */
 export function withQuery(
   path: string,
   query: Query,
@@ -76,23 +72,19 @@ export function withQuery(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** Parameters whose empty value selects shipments without one. */
 function meansNone(name: string): boolean {
   return name === 'zone' || name.startsWith('is_');
 }
 
-/** The period with which an address compares its own; null: none. @throws ReportError it cannot be compared */
 export function comparedPeriod(query: Query): Period | null {
   const compare = one(query, 'compare');
   return compare === undefined ? null : comparedPeriodOf(compare, filtersOf(query));
 }
 
-/** `format=json` requests the data of a page: amounts and weights as exact text, counts as numbers. */
 export function isForPrograms({ query }: Pick<FastifyRequest, 'query'>): boolean {
   return one(query as Query, 'format') === 'json';
 }
 
-/** The same for a page and its data. */
 export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): string {
   return withQuery(url.split('?')[0] ?? '', query as Query, { format: null });
 }

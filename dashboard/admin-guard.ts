@@ -1,4 +1,4 @@
-/** Access to the pages: from loopback without a password, from elsewhere with one, and never for a page of another site. */
+/** From loopback the pages need no password, from elsewhere they do. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +9,6 @@ import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../li
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
-/** The admin port would be open to the network without a password. */
 export class AdminPasswordMissingError extends BillsyncError {
   readonly code = 'admin-password-missing';
   override readonly exitCode = EXIT.usage;
@@ -20,7 +19,6 @@ export class AdminPasswordMissingError extends BillsyncError {
   }
 }
 
-/** Answered without a password for orchestrators; they contain only whether the process is healthy. */
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
 const WRONG_PASSWORD: FailedLoginsMessages = {
@@ -37,7 +35,7 @@ export interface AdminGuardDeps {
   readonly alerts?: Alerts;
 }
 
-/** @throws AdminPasswordMissingError when others could reach the port and no password is set */
+/** @throws AdminPasswordMissingError others could reach the port and no password is set */
 export function createAdminGuard(
   deps: AdminGuardDeps,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
@@ -53,7 +51,6 @@ export function createAdminGuard(
     if (admin.basicAuth === null) {
       // A page of another site can point a name of its own at loopback; it cannot choose the Host header.
       if (isLoopbackName(request.hostname)) {
-        // Reading needs no password here, so this one is an operator's, or a guess.
         if (authorization === undefined) return undefined;
         const isOperator = operatorOf(authorization, admin) !== null;
         if (isOperator) logins.succeeded(sender);
@@ -66,7 +63,7 @@ export function createAdminGuard(
       logins.succeeded(sender);
       return undefined;
     }
-    // A browser's first request has no password; that is no guess.
+    // The first request of a browser has no password; it is no guess.
     const isAnswered = authorization === undefined || (await logins.failed(sender));
     if (isOpen) return undefined;
     if (!isAnswered) return reply.code(429).header('retry-after', '60').send();
@@ -78,16 +75,14 @@ export function createAdminGuard(
   };
 }
 
-/** Whether the request may see details on the open paths. */
 export function isTrusted(request: FastifyRequest, admin: Settings['admin']): boolean {
   if (admin.basicAuth === null) return isLoopbackName(request.hostname);
   const { authorization } = request.headers;
   return isAllowed(authorization, admin.basicAuth) || operatorOf(authorization, admin) !== null;
 }
 
-/** The operator of the password; null: none. */
 export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
-  // Every comparison is made, whatever the first result.
+  // Every comparison is made, so that time tells nothing.
   const found = admin.operators.filter((operator) => isAllowed(authorization, operator));
   return found[0]?.user ?? null;
 }

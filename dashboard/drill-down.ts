@@ -1,5 +1,3 @@
-/** The address to which a number in a report's page links: the filters of the page, and those of its row. An invoice links to its page. */
-
 import type { ReportDefinition } from '../reports/catalogue.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../reports/drilldown.ts';
@@ -7,7 +5,7 @@ import type { Period } from '../reports/period.ts';
 import type { ReportResult } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
 
-/** The address, and whether the rows there sum to the number; otherwise the number is computed from them. */
+/** `isTotal`: the rows at the address sum to the number; otherwise the number is computed from them. */
 export interface CellAddress {
   readonly address: string;
   readonly isTotal: boolean;
@@ -15,7 +13,7 @@ export interface CellAddress {
 
 export type LeadTo = (rows: readonly ReportRow[], column: string) => CellAddress | null;
 
-/** @param page.query of the page @param page.before the period with which it compares; null: none */
+/** @param page.before the period with which it compares; null: none */
 export function leadingTo({
   report: { drilldowns },
   result,

@@ -1,5 +1,3 @@
-/** The bar of filters above reports and lists: the period, the filters of the address, and the choices for more. */
-
 import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
@@ -16,22 +14,27 @@ const CHOICES = [
   { filter: 'partners', name: 'partner', label: 'Partner' },
 ] as const;
 
-export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>>;
+export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>> & {
+  /** Tenants and partners by id. */
+  readonly names: ReadonlyMap<string, string>;
+};
 
-/** Every value of the filters, read once per publication. */
 export function choicesOf(context: PageContext): Promise<Choices> {
   return context.cache.present('choices', async () => {
-    const rows = await readPublished(context, (run) => run('choices'));
-    const valuesOf = (filter: keyof Choices): string[] =>
+    const { rows, names } = await readPublished(context, async (run) => ({
+      rows: await run('choices'),
+      names: await run('names-of-ids'),
+    }));
+    const valuesOf = (filter: string): string[] =>
       rows.filter((row) => row.filter === filter).map((row) => String(row.value));
     return {
       ...{ carriers: valuesOf('carriers'), tenants: valuesOf('tenants'), zones: valuesOf('zones') },
       ...{ currencies: valuesOf('currencies'), partners: valuesOf('partners') },
+      names: new Map(names.map(({ id, name }) => [String(id), String(name)])),
     };
   });
 }
 
-/** The values of the templates of the bar. */
 export async function filterFields(
   context: PageContext,
   { query, path }: { readonly query: Query; readonly path: string },
@@ -40,7 +43,7 @@ export async function filterFields(
   return {
     ...{ path, bases: DATE_BASES, levels: REPORT_LEVELS, filters: filtersOf(query) },
     ...periodMenu(query, path),
-    chips: chipsOf(query, path),
+    chips: chipsOf(query, path, choices.names),
     choices: CHOICES.map(({ filter, name, label }) => ({
       ...{ name, label, chosen: all(query, name) },
       // A chosen value stays offered, even when the file no longer contains it.
@@ -49,7 +52,6 @@ export async function filterFields(
   };
 }
 
-/** Presets, the chosen days, and their name. */
 export function periodMenu(query: Query, path: string): PeriodMenu {
   const { from, to } = daysIn(query);
   const presets: readonly (Partial<Period> & { readonly label: string })[] = [
@@ -74,7 +76,7 @@ export function periodMenu(query: Query, path: string): PeriodMenu {
   };
 }
 
-/** Usual periods, in UTC as reports count days. */
+/** In UTC, as reports count days. */
 export function presetsOf(now: Date): readonly (Period & { readonly label: string })[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const quarter = month - (month % 3);
@@ -97,7 +99,7 @@ export function presetsOf(now: Date): readonly (Period & { readonly label: strin
   ];
 }
 
-/** Both days, however the address names them; none for an invalid period, which the page reports. */
+/** Empty for an invalid period, which the page reports. */
 function daysIn(query: Query): Partial<Period> {
   try {
     const { from, to } = periodBounds(filtersOf(query));
@@ -108,12 +110,11 @@ function daysIn(query: Query): Partial<Period> {
   }
 }
 
-/** Each filter of the address, with the same page without it. */
-function chipsOf(query: Query, path: string) {
+function chipsOf(query: Query, path: string, names: Choices['names']) {
   const chip = (label: string, name: string, value: string, none: string) => {
     const others = all(query, name).filter((each) => each !== value);
     return {
-      ...{ label, value: value === '' ? none : value },
+      ...{ label, value: value === '' ? none : (names.get(value) ?? value) },
       without: withQuery(path, { ...query, [name]: others, after: [], page: [] }),
     };
   };
@@ -137,7 +138,6 @@ function chipsOf(query: Query, path: string) {
   ];
 }
 
-/** The label of a column of which only the name is known. */
 export function labelOf(name: string): string {
   return columnLabel({ name, type: 'text', scale: 0, unit: null, align: 'left', isDetail: false });
 }

@@ -1,9 +1,7 @@
 /**
- * Keeps pages that were made of the published file until it is replaced, and a little longer.
- *
- * The file is replaced as a whole, so a page stays right as long as the file and the day are the same (`last-month` means another
- * month tomorrow), and the second reader of a slow page waits for the first. When the file was replaced, a reader waits a moment
- * for the new page and then gets the former one, with a note.
+ * The published file is replaced as a whole, so a page is valid for one file and one day (`last-month` moves
+ * with the day). After a replacement a reader waits a moment for the new page and then receives the former
+ * one, with a note.
  */
 
 import { stat } from 'node:fs/promises';
@@ -16,24 +14,21 @@ export interface CachedPage<T> {
 }
 
 export interface PageCacheOptions {
-  /** How long a reader waits for a page of the new file while there is one of the former; 700 ms by default. */
+  /** How long a reader waits for the new page while a former one exists; 700 by default. */
   readonly patienceMs?: number;
   readonly now?: () => Date;
 }
 
 interface Made {
-  /** Day and file, see `stampOf`. */
   readonly stamp: string;
   readonly promise: Promise<unknown>;
 }
 
 interface Page {
   make: () => Promise<unknown>;
-  /** When a reader last requested it; null: it was only offered. */
   requestedAt: number | null;
   kept: { readonly stamp: string; readonly madeAt: number; readonly value: unknown } | null;
   making: Made | null;
-  /** The stamp for which it could not be made ahead. */
   failedFor: string | null;
   readonly isFirst: boolean;
 }
@@ -41,9 +36,8 @@ interface Page {
 const MAX_PAGES = 200;
 const MAX_RECENT = 6;
 const PATIENCE_MS = 700;
-/** Readers of older pages wait for the new one. */
+/** After this time readers wait for the new page. */
 const FORMER_FOR_MS = 15 * 60_000;
-/** Pages without a reader for this long are not made ahead. */
 const ACTIVE_FOR_MS = 60 * 60_000;
 const MAX_ACTIVE = 20;
 
@@ -64,7 +58,6 @@ export function createPageCache(
     return found ? `${day}/${found.dev}/${found.ino}/${found.mtimeNs}/${found.size}` : '';
   }
 
-  /** Runs once for each stamp. The stamp was taken before, since the file may be replaced meanwhile. */
   function makingOf(page: Page, stamp: string): Promise<unknown> {
     if (page.making?.stamp === stamp) return page.making.promise;
     const promise = page.make();
@@ -74,7 +67,7 @@ export function createPageCache(
       .then((value) => {
         if (page.making === own) page.kept = { stamp, madeAt: Date.now(), value };
       })
-      // The readers who wait get the error; it is not kept.
+      // The waiting readers receive the error; it is not kept.
       .catch(() => undefined)
       .finally(() => {
         if (page.making === own) page.making = null;
@@ -103,40 +96,34 @@ export function createPageCache(
   }
 
   return {
-    /**
-     * The page of this address; `make` runs once for concurrent readers, and again for each file and day.
-     * @param options.isPresent true: waits for the page of the present file, for readers who would not see the note
-     */
     page<T>(address: string, make: () => Promise<T>, { isPresent = false } = {}): Promise<CachedPage<T>> {
       lastReadAt = performance.now();
       return cached(address, make, isPresent).finally(() => {
         lastReadAt = performance.now();
       });
     },
-    /** The kept page, without waiting; null: none is kept. From now on the page is made ahead. */
+    /** Does not wait; null: none is kept. From now on the page is made ahead. */
     peek<T>(address: string, make: () => Promise<T>): T | null {
       const page = pages.get(address) ?? newPage(make);
       page.requestedAt = Date.now();
       moveToEnd(pages, address, page);
       return (page.kept?.value as T | undefined) ?? null;
     },
-    /** Removes values of addresses with this prefix, which are then made again. */
     expire(prefix: string): void {
       for (const [address, page] of pages) if (address.startsWith(prefix)) page.kept = null;
     },
-    /** As `page`, for parts that pages share, of the present file only. */
+    /** For parts that pages share; never a former value. */
     present: async <T>(name: string, make: () => Promise<T>) =>
       once(parts, { name, stamp: await stampOf(), make, max: MAX_PAGES }),
-    /** As `present`, for large values: only the few last requested ones are kept. */
     recent: async <T>(name: string, make: () => Promise<T>) =>
       once(recent, { name, stamp: await stampOf(), make, max: MAX_RECENT }),
-    /** Names a page that may be made before a reader requests it; the first one for every file. */
+    /** The page may be made before a reader requests it; the first one is made for every file. */
     offer(address: string, make: () => Promise<unknown>, { isFirst = false } = {}): void {
       if (!pages.has(address)) pages.set(address, newPage(make, isFirst));
     },
     /**
-     * Addresses to make ahead for the present file, the last requested first: those of the last hour. Without any request only the
-     * first page, once, so that an unused dashboard costs nothing.
+     * Pages requested in the last hour. Without any request only the first page, so that an unused dashboard
+     * costs nothing.
      */
     async due(): Promise<readonly string[]> {
       const stamp = await stampOf();
@@ -154,12 +141,12 @@ export function createPageCache(
       );
       return [...new Set(due.map(([address]) => address))];
     },
-    /** Since the last request or answer; 0 while a page is being made, infinite before the first request. */
+    /** 0 while a page is being made, infinite before the first request. */
     quietForMs(): number {
       const isMaking = [...pages.values()].some(({ making }) => making !== null);
       return isMaking ? 0 : performance.now() - lastReadAt;
     },
-    /** Makes an offered or requested page for the present file; a failed one is retried for the next file. */
+    /** A page that failed is retried for the next file only. */
     async renew(address: string): Promise<void> {
       const page = pages.get(address);
       if (page === undefined) return;
@@ -196,7 +183,6 @@ function once<T>(
   return own.promise as Promise<T>;
 }
 
-/** The first in the map is then the one that was not requested for longest. */
 function moveToEnd<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -206,7 +192,7 @@ function isActive({ requestedAt }: Page): boolean {
   return requestedAt !== null && Date.now() - requestedAt < ACTIVE_FOR_MS;
 }
 
-/** Whether a former page may be sent: not of another day, on which its period may be another, and not too old. */
+/** A page of another day may show another period. */
 function isUsable(kept: NonNullable<Page['kept']>, stamp: string): boolean {
   return kept.stamp.slice(0, 10) === stamp.slice(0, 10) && Date.now() - kept.madeAt <= FORMER_FOR_MS;
 }

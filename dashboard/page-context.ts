@@ -1,5 +1,3 @@
-/** The inputs of every page: the published file through a cache, and the state of this process; and how pages are sent. */
-
 import { dirname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
@@ -29,28 +27,19 @@ export interface PageContext {
   readonly publishedPath: string;
   readonly timeLimitMs: number;
   readonly cache: PageCache;
-  /** A page that takes longer is sent as it becomes known. */
+  /** After this time the page is sent in parts. */
   readonly streamAfterMs: number;
-  /** The page for an error; unexpected errors are logged. */
   readonly errorPage: (error: unknown, url: string) => PageError;
-  /** Limits concurrent queries. */
   readonly inTurn: Semaphore;
   readonly health: Health;
-  /** null: this process has none. */
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
-  /** Whether an operator can act from the pages. */
   readonly canAct: boolean;
-  /** Pages of other parts of billsync. */
   readonly plugins: readonly PluginPages[];
-  /** Temporal's web pages up to the namespace; null: there are none to link to. */
+  /** Address up to the namespace; null: no links. */
   readonly temporalUi: string | null;
 }
 
-/**
- * Runs statements on the published file, within the context's time limit.
- *
- * @throws ReportError nothing is published yet, or the time limit has passed
- */
+/** @throws ReportError nothing is published yet, or the time limit has passed */
 export function readPublished<T>(
   { inTurn, publishedPath: path, timeLimitMs }: PageContext,
   work: (run: RunStatement) => Promise<T>,
@@ -58,7 +47,6 @@ export function readPublished<T>(
   return inTurn(() => queryPublished({ path, timeLimitMs }, work));
 }
 
-/** Opens reports with the page's filters, lets `work` run them, and closes them again. */
 export async function withReports<T>(
   context: PageContext,
   filters: SessionRequest['filters'],
@@ -68,7 +56,6 @@ export async function withReports<T>(
   return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
 }
 
-/** Totals of the publication, computed once for all pages without filters. */
 export function countedOf(context: PageContext): Promise<Counted> {
   return context.cache.present('counted', () => inSession(context, {}, (session) => session.count()));
 }
@@ -93,18 +80,16 @@ export interface Page {
   readonly title: string;
   readonly section: string;
   readonly values: ViewValues;
-  /** The contents for `format=json`; undefined: none. */
   readonly data?: unknown;
-  /** The days of its address, as a query; the menu keeps them. */
+  /** The days as a query; links of the menu keep them. */
   readonly period?: string;
 }
 
-/** A page with the publication of which it was made, both read together. */
 export interface PublishedPage extends Page {
   readonly asOf: string | null;
 }
 
-/** The data of every page's frame. It does not wait for its turn, so that frames are sent immediately. */
+/** Not limited by `inTurn`, so that frames are sent immediately. */
 function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
   return cache.present('frame', () =>
     queryPublished({ path, timeLimitMs }, async (run) => {
@@ -115,7 +100,7 @@ function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext
   );
 }
 
-/** The present publication; null before the first one. Never throws. */
+/** null before the first publication. Never throws. */
 export async function presentAsOf(context: PageContext): Promise<string | null> {
   try {
     return (await publishedFrame(context)).asOf;
@@ -124,7 +109,6 @@ export async function presentAsOf(context: PageContext): Promise<string | null> 
   }
 }
 
-/** The page of the request's address, kept as long as the file of which it was made. */
 export async function sendPublished(
   context: PageContext,
   reply: FastifyReply,
@@ -133,7 +117,7 @@ export async function sendPublished(
   return sendCached(context, reply, await cachedPage(context, reply.request, make));
 }
 
-/** A program cannot see the note on a former page, so it waits for the present one. */
+/** A program cannot see the note on a former page, so it waits for the new one. */
 export function cachedPage<T>(
   { cache }: PageContext,
   request: FastifyRequest,
@@ -142,7 +126,7 @@ export function cachedPage<T>(
   return cache.page(addressOfPage(request), make, { isPresent: isForPrograms(request) });
 }
 
-/** A page, or its data if that was requested. @param lead HTML above the body */
+/** @param lead HTML above the body */
 export async function sendCached(
   context: PageContext,
   reply: FastifyReply,
@@ -154,7 +138,6 @@ export async function sendCached(
   return sendHtml(reply, await framed(context, cached, lead));
 }
 
-/** The same for a page that is not made of the published file; the frame names the present publication. */
 export async function sendFramed(
   context: PageContext,
   reply: FastifyReply,
@@ -166,7 +149,6 @@ export async function sendFramed(
   });
 }
 
-/** A page with one sentence, for an error or an address without content. */
 export function sendMessage(
   context: PageContext,
   reply: FastifyReply,
@@ -180,7 +162,6 @@ export function sendMessage(
   return sendFramed(context, reply, page);
 }
 
-/** The HTML of a page in its frame. @param lead HTML above the body */
 export async function framed(
   context: PageContext,
   { value, isFormer }: CachedPage<PublishedPage>,
@@ -197,10 +178,10 @@ export async function framed(
   return renderPage(view, around, values);
 }
 
-/** Addresses in the cache of counts that are made ahead; an action of an operator expires them. */
+/** Prefix in the cache of counts that are made ahead; an action of an operator expires them. */
 export const BADGE = 'badge of ';
 
-/** Counts beside menu entries; one that cannot be read is left out, since its own page reports the error. */
+/** A count that cannot be read is left out, since its own page reports the error. */
 async function badgesOf(context: PageContext): Promise<Readonly<Record<string, number>>> {
   const { cache, plugins, publishedPath, quarantine } = context;
   const waiting = async () => (await publishedFrame(context)).waiting;
@@ -208,7 +189,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
     const open = await openAlerts(dirname(publishedPath));
     return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
-  // These take seconds on a large file, so no page waits for them.
+  // These take seconds on a large file, so pages do not wait for them.
   const ahead = (address: string, make: () => Promise<number>) => async () =>
     cache.peek(`${BADGE}${address}`, make) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
@@ -226,21 +207,20 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   return Object.fromEntries(found);
 }
 
-/** The report of gaps, run once for each publication. @param session an open one; null: opens its own */
+/** Run once for each publication. @param session null: opens its own */
 export function gapsOf(context: PageContext, session: ReportSession | null): Promise<ReportResult> {
   return context.cache.present('gaps', () =>
     session === null ? withReports(context, {}, (own) => own.run('gaps')) : session.run('gaps'),
   );
 }
 
-/** The banner above every page, at the time it is sent. */
 function unhealthyIn(health: Health): Frame['unhealthy'] {
   return Object.entries(health.report().components)
     .filter(([, { isHealthy }]) => !isHealthy)
     .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
-/** @param html a whole page; its values are escaped already */
+/** @param html values in it are escaped already */
 export function sendHtml(reply: FastifyReply, html: string): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(html);
 }
@@ -254,7 +234,6 @@ export async function asOfNow(run: RunStatement): Promise<string | null> {
   return row ? asOfText(row.published_at, row.sequence) : null;
 }
 
-/** Time and number of the publication of a report, as one line. */
 export function asOfHead({ asOf, publication }: ReportHead): string {
   return asOfText(asOf, publication);
 }

@@ -1,5 +1,3 @@
-/** The error pages: each cause has a status and a sentence. */
-
 import { UnreadableFileError } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
@@ -11,7 +9,7 @@ export interface PageError {
   readonly message: string;
 }
 
-/** Unexpected errors are logged with the path, without its query; their page has no details. */
+/** Logs unexpected errors with the path, without its query; their page has no details. */
 export function pageError(
   error: unknown,
   { url, log }: { readonly url: string; readonly log: Logger },
@@ -31,7 +29,6 @@ function isUnreadable(error: unknown): error is BillsyncError {
   return error instanceof UnreadableFileError || isReportError(error, 'published-by-another-version');
 }
 
-/** The catalogue of a lake, or the S3 of its files, does not answer. */
 function isUnreachable(error: unknown): error is BillsyncError {
   return error instanceof BillsyncError && error.exitCode === EXIT.unreachable;
 }

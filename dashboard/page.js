@@ -1,6 +1,6 @@
 /**
- * Comfort where scripts run; everything works without. Filters apply when they change, another order or page of a table replaces
- * the present one without a reload, and charts show values under the pointer.
+ * Pages work without scripts; these replace tables without a reload, apply changed filters and show the
+ * values of charts.
  */
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -13,7 +13,6 @@ document.addEventListener('click', (event) => {
   event.preventDefault();
   show(link.href, { text: link.textContent });
 });
-/** A changed filter applies immediately, and its menu stays open. */
 document.addEventListener('change', ({ target }) => {
   const form = target.closest('form.filters[method="get"]');
   if (form === null) return;
@@ -36,7 +35,6 @@ function addCopyButtons() {
   }
 }
 addCopyButtons();
-// Menus close with Escape, and with a click elsewhere.
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))
     if (!menu.contains(target)) menu.open = false;
@@ -49,10 +47,10 @@ document.addEventListener('keydown', (event) => {
 });
 window.addEventListener('popstate', () => show(location.href, null));
 
-/** The newest request counts, however late an older one is answered. */
+/** Only the newest request counts. */
 let requests = 0;
 
-/** @param place that has the focus afterwards; null: after a step back, whose address is there already */
+/** @param place receives the focus; null after a step back, whose address is already current */
 async function show(address, place) {
   requests += 1;
   const own = requests;
@@ -73,12 +71,10 @@ async function show(address, place) {
     if (rows !== null) rows.scrollLeft = across;
     if (place !== null) returnTo(place, rows);
   } catch {
-    // The browser shows the error.
     if (own === requests) location.assign(address);
   }
 }
 
-/** A filter has the focus again with its menus open, a link of a table by its text. */
 function returnTo({ text, open = [], id }, rows) {
   for (const each of open) document.getElementById(each)?.setAttribute('open', '');
   const links = [...document.querySelectorAll(IN_PLACE)];
@@ -88,8 +84,8 @@ function returnTo({ text, open = [], id }, rows) {
 }
 
 /**
- * Charts: the first pointer or focus that reaches the server's drawing loads the library, which draws the same options over it. The
- * drawing below stays for the keyboard and for screen readers.
+ * The first pointer or focus on a chart loads the library, which draws the same options over the server's
+ * drawing. The drawing below stays for the keyboard and screen readers.
  */
 const charts = new Set();
 let library;
@@ -104,7 +100,7 @@ const loadLibrary = () => {
   return library;
 };
 
-/** Options name the colors of the style sheet, which a canvas cannot resolve. */
+/** A canvas cannot resolve the colors of the style sheet. */
 function optionOf(holder) {
   const probe = holder.appendChild(document.createElement('span'));
   const resolved = (color) => {
@@ -120,7 +116,6 @@ function optionOf(holder) {
   return option;
 }
 
-/** All digits of the point, or of each series at this place. */
 function valuesOf(points) {
   const list = document.createElement('div');
   const seen = new Set();
@@ -163,7 +158,7 @@ document.addEventListener('pointerover', (event) => {
   const holder = holderOf(event);
   if (holder !== null) enliven(holder);
 });
-/** A mark that has the focus shows what the pointer would. */
+/** A focused mark shows the same as the pointer. */
 document.addEventListener('focusin', async (event) => {
   const holder = holderOf(event);
   if (holder === null) return;

@@ -1,5 +1,3 @@
-/** `/livez`, `/readyz` and `/metrics` of a process without pages. */
-
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -10,7 +8,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
-/** The admin port is in use; it is never replaced by another, which no probe would find (ADR 13). */
+/** A taken port is not replaced by another, which no probe would find (ADR 13). */
 export class AdminPortTakenError extends BillsyncError {
   readonly code = 'admin-port-taken';
   override readonly exitCode = EXIT.locked;
@@ -35,7 +33,6 @@ export interface RunningProbes {
   close(): Promise<void>;
 }
 
-/** @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startProbes(options: ProbesOptions): Promise<RunningProbes> {
   const { admin, health, metrics, port } = options;
   const guard = createAdminGuard(options);
@@ -50,7 +47,6 @@ export async function startProbes(options: ProbesOptions): Promise<RunningProbes
   };
 }
 
-/** @throws AdminPortTakenError */
 export async function listenAt(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
@@ -65,7 +61,10 @@ export async function listenAt(
   return (app.server.address() as AddressInfo).port;
 }
 
-/** Serves `/livez` (always 200), `/readyz` (503 while a component is unhealthy; details for trusted callers only) and `/metrics`. */
+/**
+ * `/livez` is always 200; `/readyz` is 503 while a component is unhealthy, with details for trusted callers
+ * only.
+ */
 export function registerProbes(
   app: FastifyInstance,
   { admin, health, metrics }: Pick<ProbesOptions, 'admin' | 'health' | 'metrics'>,

@@ -1,5 +1,3 @@
-/** Runs the small statements on the published file that pages need and no report answers. */
-
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../lib/sql-file.ts';
 import type { ReportRow } from '../reports/cells.ts';
@@ -8,17 +6,13 @@ import { readColumns, readRows } from '../reports/report-result.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
-/** Runs one statement; values are bound by name. Decimals are exact text, instants ISO 8601 UTC. */
+/** Decimals are exact text, instants ISO 8601 UTC. */
 export type RunStatement = (
   name: string,
   values?: Readonly<Record<string, DuckDBValue>>,
 ) => Promise<readonly ReportRow[]>;
 
-/**
- * Opens the file, passes `work` what runs statements on it, and closes it again.
- *
- * @throws ReportError there is no published file, or all of it takes longer than the limit
- */
+/** @throws ReportError there is no published file, or `work` takes longer than the limit */
 export async function queryPublished<T>(
   { path, timeLimitMs }: { readonly path: string; readonly timeLimitMs: number },
   work: (run: RunStatement) => Promise<T>,
@@ -37,10 +31,8 @@ export async function queryPublished<T>(
 }
 
 /**
- * The rows of a few invoices that a narrow statement found, since whole rows of a million invoices are slow to read. An invoice
- * whose files name no tenant has the name under which that tenant is billed, or the partner's id of it.
- *
- * @param found each with its `invoice_id` @returns in their order
+ * Whole rows of the found invoices, in their order. A missing tenant name is that under which the tenant is
+ * billed, or the partner's id.
  */
 export async function rowsOfInvoices(
   run: RunStatement,

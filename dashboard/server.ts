@@ -1,5 +1,3 @@
-/** The admin port: probes, metrics and read-only pages over the published file, never the writer's. */
-
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
@@ -40,29 +38,22 @@ import { prepare, startWarmUp } from './warm-up.ts';
 
 export interface DashboardOptions {
   readonly settings: Pick<Settings, 'admin' | 'environment'>;
-  /** `reports.duckdb`; it need not exist yet. */
   readonly publishedPath: string;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Receives wrong passwords. */
   readonly alerts?: Alerts;
-  /** Removes the settings' secrets from pages. */
   readonly scrub?: Scrub;
   readonly quarantine?: Pick<Quarantine, 'list' | 'show'>;
-  /** Explains a tracking number; without it a shipment's page only lists the lines. */
   readonly explain?: Explain;
-  /** Pages of other parts of billsync. */
   readonly plugins?: readonly PluginPages[];
-  /** The actions of operators; without it the pages are read-only. */
   readonly operator?: OperatorOptions;
-  /** Limit of a page's queries; that of the settings by default. */
   readonly timeLimitMs?: number;
-  /** How long a reader waits for a page of a new publication before the former one is sent; 700 by default. */
+  /** Wait for a page of a new publication before the former one is sent; 700 by default. */
   readonly patienceMs?: number;
-  /** A page that takes longer is sent in parts; 300 by default. */
+  /** After this time a page is sent in parts; 300 by default. */
   readonly streamAfterMs?: number;
-  /** How often pages are made ahead, 1 000 by default; null: never, not at the start either. */
+  /** Interval of making pages ahead; 1 000 by default, null: never. */
   readonly warmUpEveryMs?: number | null;
 }
 
@@ -74,12 +65,10 @@ export interface RunningDashboard {
 
 const STREAM_AFTER_MS = 300;
 const PREPARED_WITHIN_MS = 1_000;
-/** For answers in progress when it is closed. */
 const CLOSE_WITHIN_MS = 2_000;
-/** DuckDB uses all cores for one query; more at once only slow each other and hold memory. */
+/** DuckDB uses all cores for one query; more at once slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
 
-/** Serves health, metrics and the pages on the admin port. @throws AdminPasswordMissingError, AdminPortTakenError */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { settings, log } = options;
   const operator = settings.admin.operators.length === 0 ? null : (options.operator ?? null);
@@ -97,7 +86,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     for (const [name, value] of Object.entries(HEADERS))
       if (!reply.hasHeader(name)) reply.header(name, value);
   });
-  // Pages with text of others (a refused delivery, a reason) are strings, as are their data.
+  // Pages contain text of others, such as the reason of a refused delivery.
   app.addHook('onSend', async (_request, reply, payload) =>
     typeof payload === 'string' &&
     /^(text\/html|application\/json)/.test(String(reply.getHeader('content-type')))
@@ -164,7 +153,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     port,
     async close() {
       await warmUp?.close();
-      // Browsers keep unused connections open, for which close would wait more than a minute.
+      // Browsers keep idle connections open, for which `close` would wait more than a minute.
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS);
       await app.close().finally(() => {
         clearTimeout(cut);
@@ -174,7 +163,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
 }
 
-/** Nothing is fetched from elsewhere, only our own scripts run, no site may frame a page; pages name customers, so none is stored. */
+/** `no-store`, since pages name customers. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -1,13 +1,10 @@
 -- name: publication
--- The publication that the pages show.
 select sequence, published_at, invoices, shipments, events from publication
 
 -- name: states
--- Invoices by state.
 select state, count(*) as invoices from invoice_state group by state order by state
 
 -- name: attention
--- Invoices that wait for a person, longest first.
 with waiting as (
     select invoice_id, invoice_number, state_since from invoice_state where state = 'needs_attention'
 )
@@ -17,8 +14,7 @@ order by state_since, invoice_number, invoice_id
 limit 20
 
 -- name: contradicted
--- Living invoices whose rows contradict their header, newest first. A line that was billed late lies outside of the
--- invoice's period; that is ordinary, and the report late-billed lists such lines.
+-- A line that was billed late lies outside of the invoice's period, which is no contradiction.
 with contradicted as (
     select invoice_id, invoice_number, loaded_at
     from invoice_state
@@ -30,7 +26,6 @@ order by loaded_at desc, invoice_number, invoice_id
 limit 20
 
 -- name: invoice-by-number
--- The id of an invoice with this number, in any case; of several the newest.
 select cast(invoice_id as varchar) as invoice_id
 from invoice_state
 where lower(invoice_number) = lower($number)
@@ -38,14 +33,12 @@ order by state_since desc
 limit 1
 
 -- name: invoice
--- One invoice by id.
 select i.*, coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant_name
 from invoices as i
 left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
 where cast(i.invoice_id as varchar) = $invoice
 
 -- name: invoice-life
--- The history of one invoice: deliveries, files, loads, and changes of state.
 select received_at as happened_at, 'delivery' as kind,
     coalesce(event_type, 'delivery') || case when is_test_event then ' (test)' else '' end
         || case when verdict = 'accepted' then '' else ', ' || verdict || coalesce(': ' || reason, '') end
@@ -75,11 +68,9 @@ from invoices where cast(invoice_id as varchar) = $invoice and restored_at is no
 order by happened_at, kind, what
 
 -- name: invoice-discrepancies
--- Where two sources differ about one invoice.
 select rule, stated, found, recorded_at from discrepancies where cast(invoice_id as varchar) = $invoice order by rule
 
 -- name: invoice-lines
--- The first lines of an invoice that counts, as its file has them.
 select row_number, tracking_number, ship_date, carrier, service_level, carrier_zone, billing_cost, currency_code
 from shipments
 where invoice_id = try_cast($invoice as uuid)
@@ -87,11 +78,11 @@ order by row_number
 limit $limit
 
 -- name: invoices
--- The rows of some invoices, in the order of $ids. A tenant that none of the invoice's files name is null: see tenant-names.
+-- In the order of $ids. A tenant that no file of the invoice names is null: see tenant-names.
 select
     invoice_id, invoice_number, tenant, invoice_level, state, state_since, invoice_date, currency_code, stated_total_amount,
     billing_cost, shipments, proof, discrepancies, reason, first_seen_at,
-    -- The dates of late charges contradict nothing (see the report proof).
+    -- The dates of late charges contradict nothing.
     regexp_matches(coalesce(discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted,
     reason_code, discrepancy_rules, loaded_at, partner_id, tenant_id, partner_tenant_id
 from invoices
@@ -99,9 +90,8 @@ where list_contains(cast($ids as uuid[]), invoice_id)
 order by list_position(cast($ids as uuid[]), invoice_id)
 
 -- name: invoices-found
--- A page of the list of invoices, and the number of all that match. Every filter is null for "all"; $search finds an invoice by
--- number, id or the partner's own reference. Only the columns that filter and sort are read, without the view, since whole rows of a
--- million invoices are slow to read. invoices-found-by-file is for the name of a tenant and the sums of a file.
+-- A null filter means "all"; `found` is the number of all matches. Reads only columns that filter and sort,
+-- without the view: whole rows of a million invoices are slow to read.
 with matching as (
     select
         invoice_id, invoice_number, state_since,
@@ -131,7 +121,7 @@ order by
 limit $limit offset $offset
 
 -- name: invoices-found-by-file
--- As invoices-found, for a list that is sorted or filtered by data of the files: the tenant's name, cost, shipments.
+-- As invoices-found, for lists that are sorted or filtered by data of the files.
 with matching as (
     select
         i.invoice_id, i.invoice_number, i.state_since,
@@ -175,13 +165,11 @@ order by
 limit $limit offset $offset
 
 -- name: tenant-names
--- The names of some tenants, by id.
 select partner_id, tenant_id, tenant
 from tenants
 where list_contains(cast($tenants as varchar[]), tenant_id)
 
 -- name: events
--- A page of deliveries, newest first, test events and refused ones included.
 with found as (
     select event_id, received_at, event_type, verdict, reason, is_test_event, invoice_id, invoice_number, duplicates
     from events
@@ -200,8 +188,6 @@ order by received_at desc, event_id
 limit $limit offset $offset
 
 -- name: found
--- Invoices by part of their number, by id or by the partner's own reference; events by id; tenants by part of a name or by id.
--- Case is ignored. Exact matches come first.
 with matching as (
     select 'invoice' as kind, cast(invoice_id as varchar) as id, invoice_number as name, cast(null as varchar) as more,
         lower($text) in (lower(invoice_number), cast(invoice_id as varchar), lower(partner_invoice_id)) as is_exact
@@ -229,7 +215,7 @@ order by is_exact desc, kind desc, name, id
 limit 30
 
 -- name: tracked
--- The lines with a tracking number, of every level, of invoices that count now.
+-- Lines of every level, of invoices that count now.
 select
     cast(invoice_id as varchar) as invoice_id, invoice_number, tenant, invoice_level, ship_date, carrier, service_level,
     carrier_zone, tracking_number, billing_cost, currency_code, row_number
@@ -239,7 +225,6 @@ order by ship_date, invoice_id, row_number
 limit 200
 
 -- name: tracked-part
--- Tracking numbers that begin with some letters, for a search that found nothing else.
 select tracking_number, count(*) as lines
 from shipments
 where starts_with(lower(tracking_number), lower($text))
@@ -247,9 +232,13 @@ group by tracking_number
 order by tracking_number
 limit 20
 
+-- name: names-of-ids
+select distinct tenant_id as id, tenant as name from tenants where tenant_id is not null and tenant is not null
+union
+select partner_id, partner from partners where partner_id is not null and partner is not null
+
 -- name: choices
--- The choices of filter forms. One query for each column, because DuckDB finds the few values of one column
--- by the column's own dictionary; currencies are stored with each invoice.
+-- One query for each column: DuckDB finds the few values by the column's own dictionary.
 select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value
 from (select distinct tenant, partner_tenant_id, tenant_id from tenants)
 union
@@ -257,7 +246,7 @@ select 'tenants', partner
 from partners
 where partner is not null
 union all
--- There is nothing to choose where there is one.
+-- One value is no choice.
 select 'partners', partner_id
 from partners
 where partner_id is not null and (select count(partner_id) from partners) > 1

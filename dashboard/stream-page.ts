@@ -1,6 +1,6 @@
 /**
- * Sends a page in parts when it takes longer than a moment: the frame and its form first, the rest in the same response when it is
- * ready, without a script. A page that is ready within the moment is sent whole, with its status.
+ * Sends a slow page in parts, without a script: frame and form first, the rest in the same response when it
+ * is ready.
  */
 
 import { Readable } from 'node:stream';
@@ -15,20 +15,18 @@ export interface StreamedPage {
   readonly title: string;
   readonly section: string;
   readonly period: string;
-  /** The status, which is sent before anything is read. */
+  /** Sent before anything is read. */
   readonly status: number;
-  /** The status is known with the rows only, so the page is sent whole. */
+  /** The status depends on the rows, so the page is sent whole. */
   readonly waitsForStatus?: boolean;
   readonly page: Promise<CachedPage<PublishedPage & { readonly status?: number }>>;
-  /** HTML above the page that does not depend on its rows. */
   readonly lead?: Promise<string>;
 }
 
-/** Visible until the rest follows; a style hides it then. */
 const READING = `<div class="reading card" role="status"><div class="card-body"><span class="spinner-border spinner-border-sm me-2"></span>Reading the shipments; the result follows here.</div></div>\n`;
 const READY = '<div class="ready" hidden></div>\n';
 
-/** @throws errors of `page` and `lead` within the first moment; the page shows later ones */
+/** @throws errors of the first moment; the page shows later ones */
 export async function sendWhenReady(
   context: PageContext,
   reply: FastifyReply,
@@ -40,7 +38,6 @@ export async function sendWhenReady(
     return sendCached(context, reply.code(cached.value.status ?? status), cached);
   }
   const whole = Promise.all([page, lead]);
-  // The parts are awaited one by one below.
   whole.catch(() => undefined);
   const waited = new AbortController();
   const first = waitsForStatus

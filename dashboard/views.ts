@@ -1,5 +1,3 @@
-/** Renders the pages' templates; values are escaped, except HTML that the dashboard made itself. */
-
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,35 +10,27 @@ import { escapeAttribute, escapeHtml, templatesIn } from '../reports/render/temp
 
 export interface Frame {
   readonly title: string;
-  /** Address of the menu entry that is marked as current. */
   readonly section: string;
   readonly environment: string;
   /** `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
-  /** Whether an operator can act from the pages. */
   readonly canAct: boolean;
-  /** true: a newer publication exists, and its page is being made. */
+  /** true: the page of a newer publication is being made. */
   readonly isFormer: boolean;
-  /** HTML above the body. */
   readonly lead?: string;
-  /** The days of the page as a query, empty for all. */
   readonly period: string;
-  /** Menu entries of plugins, in the group Finance. */
   readonly plugins: readonly MenuEntry[];
-  /** How many items wait for a person, by address of the menu entry. */
   readonly badges: Readonly<Record<string, number>>;
-  /** Unhealthy components. */
   readonly unhealthy: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
 
 export type MenuEntry = readonly [address: string, label: string, icon: string];
 
-/** The values of a template; none may have the name of a helper. */
+/** None may have the name of a helper. */
 export type ViewValues = Readonly<Record<string, unknown>> & {
   readonly [name in keyof typeof HELPERS]?: never;
 };
 
-/** Where the part of a page begins that has to be waited for. */
 const SPLIT = '<!-- body -->';
 
 const eta = templatesIn(new URL('./views', import.meta.url));
@@ -48,7 +38,6 @@ const eta = templatesIn(new URL('./views', import.meta.url));
 const kit = asset('kit', 'css', withDarkScheme(textOf('@tabler/core/dist/css/tabler.min.css')));
 const style = asset('style', 'css', `${CHART_CSS}\n${textOf('./dashboard.css')}`);
 const script = asset('script', 'js', textOf('./page.js'));
-/** Loaded by pages whose chart a reader points at. */
 const charts = asset('charts', 'js', textOf('echarts/dist/echarts.min.js'));
 export const ASSETS = [kit, style, script, charts] as const;
 
@@ -56,7 +45,6 @@ function textOf(file: string): string {
   return readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8');
 }
 
-/** The address contains a hash of the content, so browsers may cache it forever. It is compressed once, for the first reader. */
 function asset(name: string, extension: 'css' | 'js', content: string) {
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
   let compressed: Buffer | null = null;
@@ -79,7 +67,6 @@ function withDarkScheme(css: string): string {
   return `${css}\n@media screen and (prefers-color-scheme: dark){${rules.join('')}}`;
 }
 
-/** Helpers of all templates. */
 const HELPERS = {
   ...{ count, money, instant, stateLabel, withCode, copyable, icon, stateBadge },
   attribute: escapeAttribute,
@@ -113,7 +100,6 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
     ],
   ],
 ];
-/** Links to these pages keep the days of the current page. */
 const KEEPS_PERIOD = ['/', '/shipments', '/reports'];
 const ACT: MenuEntry = ['/operator', 'Actions', 'play'];
 
@@ -135,28 +121,24 @@ export function renderPage(view: string, frame: Frame, values: ViewValues): stri
   return eta.render('./layout', { ...around, body, split: SPLIT, menu, ...files, ...HELPERS });
 }
 
-/** @returns HTML of one template without the page around it; values are escaped */
 export function renderPart(view: string, values: ViewValues): string {
   return eta.render(`./${view}`, { ...values, ...HELPERS });
 }
 
-/** A rendered page in two parts: what can be sent before the body is known, and the rest. */
+/** `above` can be sent before the body is known. */
 export function splitPage(html: string): { readonly above: string; readonly below: string } {
   const at = html.indexOf(SPLIT);
   return { above: html.slice(0, at), below: html.slice(at) };
 }
 
-/** Text with commands between backticks, as HTML. */
 function withCode(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** An id or a hash; a script adds a button that copies it. */
 function copyable(text: unknown): string {
   return `<code class="text-break" data-copy="${escapeAttribute(text)}">${escapeHtml(text)}</code>`;
 }
 
-/** 12,345 */
 export function count(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : grouped(String(cell));
 }
@@ -165,7 +147,7 @@ export function instant(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
 
-/** An icon beside a label, hidden from screen readers. @param name of a file of the icon set */
+/** @param name of a file of the icon set */
 function icon(name: string): string {
   const known = icons.get(name);
   if (known !== undefined) return known;

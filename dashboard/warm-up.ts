@@ -1,8 +1,6 @@
 /**
- * Makes pages before readers request them: after a start and after each publication, one at a time.
- *
- * Readers come first: while one waits for a page or has just received one, none is made, up to a limit. After each page it rests
- * three times as long as the page took, so it takes at most a quarter of the time.
+ * Makes pages before readers request them, one at a time, and after each rests three times as long. Readers
+ * come first: none is made while one waits or has just received a page, up to a limit.
  */
 
 import { existsSync } from 'node:fs';
@@ -18,7 +16,7 @@ const MAX_DELAY_MS = 10_000;
 
 export function startWarmUp(
   cache: Pick<PageCache, 'due' | 'renew' | 'quietForMs'>,
-  /** How often the file is checked, and how long without requests counts as quiet. */
+  /** `everyMs` is also the time without requests that counts as quiet. */
   { everyMs = CHECK_EVERY_MS, maxDelayMs = MAX_DELAY_MS } = {},
 ) {
   let isClosed = false;
@@ -32,7 +30,6 @@ export function startWarmUp(
     });
   }
 
-  /** @returns the time it took; 0: there was nothing to make */
   async function makeOne(): Promise<number> {
     const [address] = await cache.due();
     const began = performance.now();
@@ -45,7 +42,6 @@ export function startWarmUp(
   }
 
   return {
-    /** Waits for the page that is being made, and makes no other. */
     async close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
@@ -54,7 +50,7 @@ export function startWarmUp(
   };
 }
 
-/** Reads what every page needs and compiles the drawing code, so that the first reader does not wait for it. Never throws. */
+/** The first reader then does not wait for it. Never throws. */
 export async function prepare(context: PageContext): Promise<void> {
   if (!existsSync(context.publishedPath)) return;
   await Promise.allSettled([choicesOf(context), countedOf(context), warmUpDrawing()]);

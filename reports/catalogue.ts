@@ -1,21 +1,14 @@
 /**
- * The catalogue of reports: each file of `sql/` with a header comment is a report.
+ * A report is a file of `sql/` with a header of `-- key: value` lines; two more spaces continue the value above. Names in
+ * prose are in backticks. Keys besides `title`, `grain`, `means`, `order`, `limits` and `example` (computed by a test):
  *
- * A header is lines of `-- key: value` at the top of the file; a line that is indented by two spaces after the
- * dashes continues the value above it. Names of columns, parameters and options in prose are in backticks. Keys:
- *
- * - `title` of the report; `grain` of a row
- * - `purpose`, and the place among the reports of this purpose: `Spend, 1`
- * - `params`, one per line: `$name type = default: description` (`integer`, `decimal`, `text`, `date`, `instant`, or the
- *   allowed values, `month|week`; `month|tenant+` allows several, joined by +); without a default the parameter is null
- * - `means`: the meaning of the numbers; `order` of the rows; `limits` of what the numbers show
- * - `units`: comma-separated `column unit`; a decimal with four digits is an amount unless it has another unit, `-` for none
- * - `detail`: columns that a terminal leaves out when they do not fit
- * - `chart` of an HTML page: `bar|line|stack|heatmap|waterfall` and its columns as `role=column`
- * - `source`: the optional tables that it joins (see `optional-tables.ts`)
- * - `groups`: columns that exist only when the parameter `by` names them: `carrier`, `service_level service`
- * - `drilldown`: the rows that a number counts (see `drilldown.ts`), one per line
- * - `example`: a worked example, computed by a test
+ * - `purpose`, and the place among its reports: `Spend, 1`
+ * - `params`: `$name type = default: description`; instead of a type the allowed values, `month|week`, of which
+ *   `month|week+` takes several; without a default the parameter is null
+ * - `units`: `column unit`; a decimal with four digits is an amount by default, `-` is no unit
+ * - `detail`: columns that a narrow terminal leaves out; `source`: optional tables; `drilldown`: see `drilldown.ts`
+ * - `chart`: its kind and columns as `role=column`
+ * - `groups`: columns that exist only when `by` names them: `carrier`, `service_level service`
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -26,7 +19,7 @@ import { didYouMean } from './nearest-names.ts';
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-/** The files a person may add: each is a table with this name, from `--NAME FILE` or `user/report-files/NAME.csv`. */
+/** Files that a user may add: a table with this name, from `--NAME FILE` or `user/report-files/NAME.csv`. */
 export const EXTRA_TABLES = [
   'rates',
   'weights',
@@ -43,11 +36,10 @@ export type ExtraTable = (typeof EXTRA_TABLES)[number];
 export interface ReportParameter {
   readonly name: string;
   readonly type: ParameterType;
-  /** Allowed values; null: any. */
+  /** null: any value. */
   readonly choices: readonly string[] | null;
-  /** true: several of them may be given, joined by +. */
   readonly takesSeveral: boolean;
-  /** Text as a person would type it; null: nothing is bound unless it is given. */
+  /** Text as typed; null: null is bound unless a value is given. */
   readonly default: string | null;
   readonly about: string;
 }
@@ -58,13 +50,12 @@ export type ChartKind = (typeof CHART_KINDS)[number];
 export interface ChartSpec {
   readonly kind: ChartKind;
   /**
-   * Column names by role: `key`, `value`, and for some kinds `series` or `y`; `a+b` combines two columns.
-   * `combine=sum` adds up the rows of one place; without it a place must have one value.
+   * Column names by role (`key`, `value`, for some kinds `series` or `y`); `a+b` combines two columns,
+   * `combine=sum` adds the rows of one place.
    */
   readonly roles: Readonly<Record<string, string>>;
 }
 
-/** Purposes of reports, in the order of the catalogue. */
 export const PURPOSES = {
   Spend: 'the cost of shipping, by any attribute',
   Change: 'changes between two periods, and their reasons',
@@ -78,21 +69,18 @@ export interface ReportDefinition {
   readonly name: string;
   readonly title: string;
   readonly purpose: Purpose;
-  /** Among the reports of one purpose, from 1. */
   readonly place: number;
   readonly grain: string;
   readonly parameters: readonly ReportParameter[];
   readonly means: string;
-  /** Sort keys, the most significant first. */
   readonly order: string;
   readonly limits: string;
-  /** By column name, where the column's type does not decide it. */
+  /** Only where the column's type does not decide it. */
   readonly units: Readonly<Record<string, string>>;
   readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];
-  /** Optional tables from CSV that the report joins. */
   readonly sources: readonly ExtraTable[];
-  /** By column: the value of `by` with which it exists. All other columns always exist. */
+  /** The value of `by` with which the column exists; all other columns always exist. */
   readonly groupColumns: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
   readonly drilldowns: readonly Drilldown[];
@@ -102,7 +90,6 @@ export interface ReportDefinition {
 const SQL_FOLDER = new URL('./sql/', import.meta.url);
 let catalogue: readonly ReportDefinition[] | undefined;
 
-/** Every report, by purpose and place. Read once for each process. */
 export function listReports(): readonly ReportDefinition[] {
   const purposes = Object.keys(PURPOSES);
   catalogue ??= readdirSync(SQL_FOLDER)
@@ -114,7 +101,6 @@ export function listReports(): readonly ReportDefinition[] {
   return catalogue;
 }
 
-/** @throws ReportError with the nearest names */
 export function findReport(name: string): ReportDefinition {
   const found = listReports().find((report) => report.name === name);
   if (found) return found;
@@ -122,7 +108,6 @@ export function findReport(name: string): ReportDefinition {
   throw new ReportError('report-not-found', [name, didYouMean(name, names)]);
 }
 
-/** @throws Error the header is invalid; a test parses all of them */
 export function parseReport(name: string, sql: string): ReportDefinition {
   const header = headerOf(sql);
   const one = (key: string): string => (header.get(key) ?? []).join(' ');
@@ -156,7 +141,6 @@ export function parseReport(name: string, sql: string): ReportDefinition {
   };
 }
 
-/** The lines of each key: the one with the key first, then those that continue it. */
 function headerOf(sql: string): Map<string, string[]> {
   const header = new Map<string, string[]>();
   let current: string[] = [];
@@ -228,11 +212,9 @@ export interface WorkedExample {
   readonly files: Readonly<Partial<Record<ExtraTable, ExampleTable>>>;
   readonly parameters: Readonly<Record<string, string>>;
   readonly publishedAt: string | null;
-  /** Some columns of the result, with its rows in their order. */
   readonly rows: ExampleTable;
 }
 
-/** @param lines of the header below `example:`, the text first */
 function exampleOf(report: string, lines: readonly string[]): WorkedExample | null {
   if (lines.length === 0) return null;
   const tables = new Map<string, { columns: string[]; rows: string[][] }>();
@@ -274,7 +256,6 @@ function cellsOf(line: string): string[] {
   return line.split('|').map((cell) => cell.trim());
 }
 
-/** The tables of an example with their captions, in reading order. */
 export function exampleTables(example: WorkedExample): (ExampleTable & { readonly caption: string })[] {
   return [
     ...(example.invoices ? [{ caption: 'Invoices', ...example.invoices }] : []),

@@ -1,19 +1,16 @@
-/** Columns and cells of reports. */
-
-/** `decimal` cells are exact text; `count` cells are numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
+/** `decimal` cells are exact text, `count` cells numbers; dates are `YYYY-MM-DD`, instants ISO 8601 UTC. */
 export type ColumnType = 'text' | 'count' | 'decimal' | 'date' | 'instant' | 'flag';
 
 export interface ReportColumn {
   readonly name: string;
-  /** The heading; derived from the name by default. */
   readonly label?: string;
   readonly type: ColumnType;
   /** Digits after the point of a `decimal`, else 0. */
   readonly scale: number;
-  /** `money` is the row's `currency_code`; null when the column has no unit. */
+  /** `money`: the row's `currency_code`; null: no unit. */
   readonly unit: string | null;
   readonly align: 'left' | 'right';
-  /** true: a terminal may leave it out when it does not fit; files always hold it. */
+  /** true: a terminal may leave it out; files always contain it. */
   readonly isDetail: boolean;
 }
 

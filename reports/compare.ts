@@ -1,5 +1,3 @@
-/** Compares the results of a report for two periods: cost, difference and percentage. */
-
 import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
@@ -11,7 +9,6 @@ import type { ReportFilters } from './report-filters.ts';
 import type { ReportResult } from './report-result.ts';
 import { type ReportRequest, runReport } from './report-session.ts';
 
-/** Columns of time, which two periods do not share. */
 const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];
 const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 
@@ -28,9 +25,7 @@ export function isComparable({
   return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }
 
-/**
- * @throws ReportError the report has no costs to compare, or is grouped by time
- */
+/** @throws ReportError the report has no costs to compare, or is grouped by time */
 export function compareResults(
   report: ReportDefinition,
   {
@@ -106,7 +101,7 @@ function amountOf(row: ReportRow | undefined): bigint {
   return toTenThousandths(String(row?.billing_cost ?? '0'));
 }
 
-/** In ten-thousandths. Two decimals, rounded once, half away from zero; null: the whole is not above zero. */
+/** Ten-thousandths in; two decimals out, half away from zero. null: the whole is not above zero. */
 export function percentOf(part: bigint, whole: bigint): string | null {
   if (whole <= 0n) return null;
   const hundredths = dividedHalfAway(part * 10_000n, whole);
@@ -146,13 +141,12 @@ const NUMBER = { align: 'right', isDetail: false } as const;
 export interface Compared {
   readonly filters: ReportFilters;
   readonly parameters: Readonly<Record<string, string>>;
-  /** `previous`, `last-year` or a period; undefined: nothing is compared. */
   readonly compare: string | undefined;
 }
 
 /**
- * @param more.pivot the column whose values become columns
- * @throws ReportError besides what `runReport` throws: the comparison or pivot is invalid
+ * @param more.pivot the column whose values become columns @throws ReportError as `runReport`, or the
+ * comparison or pivot is invalid
  */
 export async function runCompared(
   request: ReportRequest,
@@ -167,9 +161,7 @@ export async function runCompared(
 
 type Run = (of: Pick<Compared, 'filters' | 'parameters'>) => Promise<ReportResult>;
 
-/**
- * @throws ReportError besides what `run` throws: the comparison is invalid
- */
+/** @throws ReportError as `run`, or the comparison is invalid */
 export async function runWithComparison(
   run: Run,
   report: ReportDefinition,
@@ -193,7 +185,6 @@ export async function runWithComparison(
   return compareResults(report, { now, before: earlier, with: before });
 }
 
-/** Whether the report has parameters for two periods, `first_from` to `second_to`. */
 export function takesTwoPeriods({ parameters }: Pick<ReportDefinition, 'parameters'>): boolean {
   return ['first_from', 'first_to', 'second_from', 'second_to'].every((name) =>
     parameters.some((parameter) => parameter.name === name && parameter.type === 'date'),

@@ -1,5 +1,3 @@
-/** Finds whether a period is complete: whether it may still be billed, and which known invoices are in no total. */
-
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';
@@ -9,7 +7,7 @@ import { grouped, plural } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { Completeness, ReportResult } from './report-result.ts';
 
-/** null: without a bound. */
+/** null: no bound. */
 export interface Days {
   readonly from: string | null;
   readonly to: string | null;
@@ -18,7 +16,7 @@ export interface Days {
 const MAX_NAMED = 3;
 const STATES: Readonly<Record<string, string>> = { draft: 'draft', needs_attention: 'needs attention' };
 
-/** @param asOf the instant of the publication; a period that ends after its day is still open */
+/** @param asOf instant of the publication; a period that ends after its day is still open */
 export async function completenessOf(
   file: PublishedFile,
   { from, to }: Days,
@@ -29,9 +27,10 @@ export async function completenessOf(
   const found = Number(rows[0]?.found ?? 0);
   const named = rows
     .filter(({ number }) => number !== null)
-    .map(({ number, tenant, state }) => {
+    .map(({ number, tenant, state, stated }) => {
       const label = STATES[String(state)] ?? 'waiting to be loaded';
-      return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label})`;
+      const amount = stated === null ? '' : `, ${grouped(String(stated))}`;
+      return `${number}${tenant === null ? '' : ` of ${tenant}`} (${label}${amount})`;
     });
   // All reports of a page need the gaps of the same days.
   const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];
@@ -94,12 +93,11 @@ export function comparedDaysOf({ from, to }: Days, found: Completeness): Compare
   return { ...found, name: periodText({ from, to }) };
 }
 
-/** Whether the report itself compares periods, whose days are in its rows. */
 export function comparesDays({ sources, parameters }: ReportDefinition): boolean {
   return sources.includes('budget') || parameters.some(({ name }) => name === 'second_from');
 }
 
-/** The periods of such a report: those of its rows, or the months of a budget from the first to the last. */
+/** The periods of the rows, or the months of a budget from first to last. */
 export async function comparedDays(
   { completeness }: { readonly completeness: (days: Days) => Promise<Completeness> },
   { rows, head: { filters } }: Pick<ReportResult, 'rows' | 'head'>,
@@ -116,7 +114,6 @@ export async function comparedDays(
   return found;
 }
 
-/** `still open`, `incomplete` or both; null: all are complete. */
 export function incompleteLabel(periods: readonly Completeness[]): string | null {
   const labels = [
     ...(periods.some(({ stillOpen }) => stillOpen !== null) ? ['still open'] : []),
@@ -132,7 +129,6 @@ export function comparisonNotes(periods: readonly ComparedDays[]): readonly stri
   ]);
 }
 
-/** Adds the findings to the title and as the first notes. */
 export function markIncomplete(result: ReportResult, periods: readonly ComparedDays[]): ReportResult {
   const labels = incompleteLabel(periods);
   if (labels === null) return result;

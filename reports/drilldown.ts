@@ -1,13 +1,10 @@
 /**
- * Links a cell of a report to the rows that it counts. Each report's header defines this in lines of `drilldown`:
- *
- *     -- drilldown: shipments by carrier, currency_code; shipments, billing_cost, packages
- *
- * Before the semicolon: the target and the columns of the row that select from it. `column as condition` names the
- * condition of the shipment list where it differs, `column as $parameter` takes the name from a parameter, `column?` means
- * "all" when the cell is empty, `name=value` is a filter that is always set. After the semicolon: the cells that equal a
- * total of the target, `cell=total` where the names differ, `totals` for all that have the name of one. Every other
- * number is only computed from the target.
+ * Links a cell to the rows that it counts, as defined by `drilldown` lines of a report's header: `shipments
+ * by carrier, currency_code; shipments, billing_cost`. Before the semicolon: the target and the selecting
+ * columns of the row (`column as condition` where the names differ, `column as $parameter`; `column?`: an
+ * empty cell means all; `name=value` is fixed). After it: the cells that equal a total of the target
+ * (`cell=total` where the names differ, `totals` for the usual ones); other numbers are only computed from
+ * it.
  */
 
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
@@ -20,26 +17,23 @@ export interface Drilldown {
   readonly target: DrilldownTarget;
   readonly by: readonly Binding[];
   readonly fixed: Readonly<Record<string, string>>;
-  /** The total that a cell is equal to, by the cell's column. */
   readonly exact: Readonly<Record<string, string>>;
 }
 
 interface Binding {
   readonly column: string;
-  /** The name that the target uses; `$name` takes the value of that parameter. */
+  /** The name in the target; `$name`: the value of that parameter. */
   readonly as: string;
   readonly isOptional: boolean;
 }
 
 export interface CellDrilldown {
   readonly target: DrilldownTarget;
-  /** Fields of the target's address, besides the filters of the report. */
   readonly fields: Readonly<Record<string, string>>;
   /** The total that the cell equals; null: the cell is only computed from those rows. */
   readonly total: string | null;
 }
 
-/** @throws Error a line is invalid; a test parses the headers of all reports */
 export function parseDrilldowns(report: string, lines: readonly string[]): readonly Drilldown[] {
   return lines
     .filter((line) => line !== '')
@@ -57,13 +51,12 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
     });
 }
 
-/** The part of a report's result that drill-downs need. */
 interface DrilldownSource {
   readonly columns: readonly ReportColumn[];
   readonly head: { readonly parameters: Readonly<Record<string, string | null>> };
 }
 
-/** The target of a number of these rows, by the fields that all of them share; null: it has none. */
+/** Uses the fields that all rows share; null: there is no target. */
 export function drilldownOfCell(
   { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: DrilldownSource },
   rows: readonly ReportRow[],
@@ -84,14 +77,14 @@ export function drilldownOfCell(
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = textOf(value);
   }
-  // The shared fields of groups select exactly those groups. Shared fields of single lines may select other lines too.
+  // Shared fields of groups select exactly those groups; shared fields of single lines may select other lines
+  // too.
   const areLines = drilldown.by.some((binding) => binding.column === 'row_number');
   if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
   const total = drilldown.exact[column] ?? null;
   return { target: drilldown.target, fields, total: isWhole ? total : null };
 }
 
-/** The columns that `totals` names together. */
 const TOTALS: readonly string[] = [
   ...['shipments', 'billing_cost', 'packages', 'invoices', 'cost_per_shipment'],
   ...['billable_weight_lb', 'cost_per_lb', 'credits'],
@@ -99,7 +92,6 @@ const TOTALS: readonly string[] = [
 
 const PARTNER: Binding = { column: 'partner_id', as: 'partner_id', isOptional: false };
 
-/** Columns of the shipment list by the parameter values that differ from them. */
 const CALLED: Readonly<Record<string, string>> = { service: 'service_level', weight: 'weight_break' };
 
 function fieldOf({ as }: Binding, { head }: DrilldownSource): string {

@@ -1,5 +1,3 @@
-/** Errors of reports. */
-
 import { type ErrorDetails, EXIT, errorClass } from '../lib/wire/errors.ts';
 
 export class ReportError extends errorClass({
@@ -7,7 +5,6 @@ export class ReportError extends errorClass({
     message: 'Nothing is published yet: %s does not exist. Load an invoice, or run "billsync snapshot".',
     exitCode: EXIT.nothingMatched,
   },
-  /** The published file lacks a view or column that this version reads. */
   'published-by-another-version': {
     message: '%s was published by another version of billsync and lacks what this one reads (%s).',
     exitCode: EXIT.nothingMatched,
@@ -17,20 +14,18 @@ export class ReportError extends errorClass({
     message: 'There is no report "%s".%s "billsync report" lists them all.',
     exitCode: EXIT.usage,
   },
-  /** A filter, a parameter or a file of the request cannot be used. The message names it and what to write instead. */
+  /** The message names the filter, parameter or file, and what to write instead. */
   'invalid-filter': { message: '%s', exitCode: EXIT.usage },
   'workbook-limit': {
     message: '%s that XLSX can hold.',
     exitCode: EXIT.usage,
     hint: 'narrow the question, or write CSV or Parquet',
   },
-  /** DuckDB refused a user's own statement. */
   'sql-refused': {
     message: '%s',
     exitCode: EXIT.usage,
     hint: '`billsync sql "show tables"` lists the tables and views',
   },
-  /** The time limit passed and the query was stopped. */
   interrupted: {
     message:
       'Report %s was stopped after %s s. Narrow it (period, tenant), or raise the timeout: --timeout on the command line, BILLSYNC_PAGE_TIMEOUT for the dashboard.',
@@ -54,7 +49,7 @@ export function interrupted(report: string, timeLimitMs: number): ReportError {
   return new ReportError('interrupted', [report, timeLimitMs / 1000]);
 }
 
-/** The first line of DuckDB's message, with DuckDB's suggestion as the hint. */
+/** The first line of DuckDB's message; DuckDB's suggestion is the hint. */
 export function sqlRefused(cause: unknown): ReportError {
   const message = cause instanceof Error ? cause.message : String(cause);
   const [first = '', ...more] = message.split('\n').filter((line) => line.trim() !== '');
@@ -62,14 +57,11 @@ export function sqlRefused(cause: unknown): ReportError {
   return new ReportError('sql-refused', [first], { cause, ...(hint === undefined ? {} : { hint }) });
 }
 
-/** How DuckDB's messages begin when a file lacks a table, view, macro or column. */
 const IS_MISSING =
   /^(?:Catalog|Binder) Error: ([^\n]*(?:does not exist|not found|does not have a column)[^\n]*)/;
 
 /**
- * Every file that this version publishes has all tables and columns that are read, so a missing one means another version.
- *
- * @returns the error as it came when it means something else
+ * A published file has all tables and columns that its version reads. Other errors are returned unchanged.
  */
 export function asOtherVersion(error: unknown, path: string): unknown {
   const missing = error instanceof Error ? IS_MISSING.exec(error.message)?.[1] : undefined;

@@ -1,7 +1,4 @@
-/**
- * Matches filter values with the file: tenants and partners by id or name, carriers, zones and currencies in any case. A value
- * without a match is reported with the nearest existing ones.
- */
+/** Tenants and partners match by id or name, all values in any case. */
 
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { invalidFilter } from './errors.ts';
@@ -12,14 +9,12 @@ import type { AppliedFilters } from './report-filters.ts';
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
   readonly given: string;
-  /** As it is written in the file; a tenant or partner with its id. Empty: there is none. */
+  /** As in the file; a tenant or partner with its id. Empty: no match. */
   readonly matched: readonly string[];
-  /** Similar names, when nothing matched. */
   readonly nearest: readonly string[];
 }
 
 export interface MatchedValues {
-  /** For the session's variable; null: all. */
   readonly values: readonly string[] | null;
   readonly matches: readonly FilterMatch[];
 }
@@ -63,7 +58,7 @@ export function matchPartners(
   return { matches, values: candidates.length === 1 && values?.[0] === candidates[0]?.key ? null : values };
 }
 
-/** A tenant by its id, the partner's id of it, or any name it has or had; an exact spelling wins. */
+/** By id, the partner's id, or any present or former name; an exact spelling wins. */
 export async function matchTenants(
   file: PublishedFile,
   given: AppliedFilters['tenants'],
@@ -82,14 +77,13 @@ export async function matchTenants(
   return match('tenant', given, [...candidates.values()]);
 }
 
-/** All spellings that differ only in case. */
 export async function matchNames(
   file: PublishedFile,
   filter: Named,
   given: readonly string[],
 ): Promise<MatchedValues> {
   if (given.length === 0) return { values: null, matches: [] };
-  // Currencies are those of the selected partners, the others those of all files.
+  // Currencies are those of the selected partners, other names those of all files.
   const rows =
     filter === 'currencies'
       ? await rowsOf(file, 'currencies-known')
@@ -116,11 +110,13 @@ function match(
       found.length > 0 ? [] : nearestNames(value, [...new Set(candidates.flatMap(({ names }) => names))]);
     return { filter, given: value, matched: found.map(({ label }) => label), nearest };
   });
-  // An empty list would mean all, so the list has a key that cannot exist: no key contains NUL.
+  // An empty list would mean all, so the list gets a key that cannot exist.
   return { values: keys.size > 0 ? [...keys] : ['\u0000'], matches };
 }
 
-/** For tenants and partners an exact spelling matches only itself; all spellings of a carrier are one carrier. */
+/**
+ * An exact spelling of a tenant or partner matches only itself; all spellings of a carrier are one carrier.
+ */
 function candidatesFor(
   filter: FilterMatch['filter'],
   value: string,
@@ -135,9 +131,7 @@ function candidatesFor(
 }
 
 /**
- * A misspelt name must not look like a month without shipments.
- *
- * @throws ReportError a filter matched nothing; with the nearest that exist
+ * A misspelt name must not look like a month without shipments. @throws ReportError with the nearest names
  */
 export function requireMatches(matches: readonly FilterMatch[]): void {
   const unmatched = matches.filter(({ matched }) => matched.length === 0);
@@ -145,7 +139,6 @@ export function requireMatches(matches: readonly FilterMatch[]): void {
   if (first !== undefined) throw invalidFilter(matchNotes(unmatched).join(' '));
 }
 
-/** Notes on filters that matched another spelling than the given one, or nothing. */
 export function matchNotes(matches: readonly FilterMatch[]): string[] {
   return matches.flatMap(({ filter, given, matched, nearest }) => {
     if (matched.length === 0) return [`No ${filter} is "${given}"${nearestText(nearest)}.`];
@@ -156,7 +149,6 @@ export function matchNotes(matches: readonly FilterMatch[]): string[] {
   });
 }
 
-/** `; the nearest are ups and usps`, empty when none is near. */
 export function nearestText(nearest: readonly string[]): string {
   if (nearest.length === 0) return '';
   return `; the nearest ${nearest.length === 1 ? 'is' : 'are'} ${nearest.join(' and ')}`;

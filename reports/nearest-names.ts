@@ -1,10 +1,8 @@
-/** Suggests names for a misspelled one. */
-
 import { editDistance } from '../lib/config/did-you-mean.ts';
 
 /**
- * At most three of `names`, nearest first: those within a third of the name's length (and at least 2 edits), and those in
- * which a part begins with what was given, as in `billing_cost` for `cost`.
+ * At most three, nearest first: names within a third of the given length (at least 2 edits), or of which a
+ * part begins with it.
  */
 export function nearestNames(given: string, names: readonly string[]): string[] {
   const beginning = given.toLowerCase();
@@ -23,7 +21,6 @@ export function nearestNames(given: string, names: readonly string[]): string[] 
     .map(({ name }) => name);
 }
 
-/** ` Did you mean carriers or carrier?`; empty when no name is near. */
 export function didYouMean(given: string, names: readonly string[]): string {
   const nearest = nearestNames(given, names);
   return nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';

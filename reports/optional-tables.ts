@@ -1,8 +1,3 @@
-/**
- * Loads the optional tables of a report, each a CSV file of the user: named by an option (`--rates FILE`), or kept as
- * `user/report-files/rates.csv` for commands, pages and schedules.
- */
-
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -16,13 +11,12 @@ import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
 import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
 
-/** Paths of CSV files by the table they fill; see `table-columns.ts` for their headers. */
+/** Paths of CSV files; `table-columns.ts` has their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
 /** Relative to the data folder, for messages. */
 export const REPORT_FILES = 'user/report-files';
 
-/** Notes about tables that are not given. */
 const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
   rates: 'No rates are given, so no line is covered',
   costs: 'No own costs are given, so no tracking number is covered',
@@ -32,10 +26,8 @@ const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
 };
 
 /**
- * Makes the temporary tables that `report` joins; a table that is not given is empty, so that the report still runs.
- *
- * @returns sentences: `missing` about tables that are not given; `files` about how many rows of each file matched
- * @throws ReportError naming file, line and column of what cannot be read
+ * A table that is not given is empty. Returns sentences: `missing` tables, matched rows of `files`. @throws
+ * ReportError naming file, line and column
  */
 export async function loadOptionalTables(
   file: PublishedFile,
@@ -64,10 +56,9 @@ export async function loadOptionalTables(
 }
 
 const MAX_NAMED_ROWS = 5;
-/** Views that a table's matching reads besides the lines. */
 const ALSO_READ = { payments: 'invoice-totals', rates: 'rate-day' } as const;
 
-/** A sentence on how many rows of a file match loaded lines, without filters, naming the first that do not. */
+/** Matches loaded lines without filters. */
 async function matchedRows(
   file: PublishedFile,
   { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
@@ -88,7 +79,6 @@ async function matchedRows(
   return `${counts}, these did not: ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-/** Applies the rated weights of the file; without a file lines are rated in whole pounds. */
 async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void> {
   if (!isGiven) {
     await file.run('no-rated-weights');
@@ -106,12 +96,10 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
 }
 
 interface CsvFile {
-  /** For messages. */
   readonly path: string;
   readonly bytes: Buffer | Promise<Buffer>;
 }
 
-/** @returns null when the user store has no file for the table */
 async function storedFile(published: string, name: ExtraTable): Promise<CsvFile | null> {
   const store = await userStore(dirname(published));
   const path = `${USER_FILES.reportFiles}/${name}.csv`;
@@ -119,7 +107,6 @@ async function storedFile(published: string, name: ExtraTable): Promise<CsvFile 
   return bytes === null ? null : { path: store.place(path), bytes: Buffer.from(bytes) };
 }
 
-/** @returns the number of rows of the file */
 async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvFile): Promise<number> {
   const appender = await file.connection.createAppender(table, 'main', 'temp');
   const lines = contradictions(table);
@@ -170,7 +157,7 @@ function unreadable(error: unknown, table: ExtraTable, path: string): ReportErro
   return invalidFilter(`${path} cannot be read as ${table}: ${problem}`, { cause: error });
 }
 
-/** @throws ReportError naming the first byte that is no UTF-8: the parser would replace it, and the key would match nothing */
+/** The parser would replace an invalid byte, and the key would match nothing. @throws ReportError */
 function checkUtf8(content: Buffer, path: string): void {
   if (isUtf8(content)) return;
   const [fault] = new Utf8Validator().check(content);
@@ -209,7 +196,7 @@ function checkHeader(table: ExtraTable, place: string, header: readonly string[]
     .filter((column) => column.may !== 'be missing' && !names.includes(column.name))
     .map((column) => column.name);
   if (missing.length > 0) throw invalidFilter(`${place}: the header lacks ${missing.join(', ')}.`);
-  // An extra column does no harm, but a misspelt one would be ignored silently.
+  // Other extra columns are ignored; a misspelt one would be ignored too.
   const absent = COLUMNS[table].map((column) => column.name).filter((name) => !names.includes(name));
   for (const name of names) {
     if (COLUMNS[table].some((column) => column.name === name)) continue;
@@ -220,15 +207,13 @@ function checkHeader(table: ExtraTable, place: string, header: readonly string[]
   return names;
 }
 
-/** Finds duplicate lines, and carriers whose heaviest weights no line covers. */
 function contradictions(table: ExtraTable) {
   const places = new Map<string, string>();
-  /** By carrier, the place of its lines with a bound, or null when it has one without. */
+  /** By carrier: the place of its lines with a bound; null: it has one without. */
   const bounded = new Map<string, string | null>();
   const textOf = (record: Readonly<Record<string, string>>, name: string): string =>
     (record[name] ?? '').trim().toLowerCase();
   return {
-    /** @throws ReportError the file already has such a line */
     add(place: string, record: Readonly<Record<string, string>>): void {
       const names = UNIQUE[table];
       if (names === undefined) return;
@@ -244,7 +229,7 @@ function contradictions(table: ExtraTable) {
       if (textOf(record, 'up_to') === '') bounded.set(carrier, null);
       else if (!bounded.has(carrier)) bounded.set(carrier, place);
     },
-    /** @throws ReportError a line is missing */
+    /** @throws ReportError the heaviest weights of a carrier have no line */
     end(): void {
       const [carrier, place] = [...bounded].find(([, place]) => place !== null) ?? [];
       if (carrier === undefined) return;

@@ -1,5 +1,3 @@
-/** Checks the values of a report's parameters and converts them to values that DuckDB binds. */
-
 import type { DuckDBValue } from '@duckdb/node-api';
 import { decimalValue } from '../lib/duckdb-values.ts';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
@@ -11,11 +9,10 @@ import { checkInstant } from './report-filters.ts';
 
 export interface BoundParameters {
   readonly bound: Readonly<Record<string, DuckDBValue>>;
-  /** As text, for the head of the result. */
   readonly texts: Readonly<Record<string, string | null>>;
 }
 
-/** @throws ReportError for an unknown name or a value of another type */
+/** @throws ReportError an unknown name, or a value of another type */
 export function bindParameters(
   report: ReportDefinition,
   given: Readonly<Record<string, string>>,
@@ -36,7 +33,7 @@ export function bindParameters(
   return { bound, texts };
 }
 
-/** Dates and instants are bound as checked text and cast in the query, like all other text. */
+/** Dates and instants are checked text, which the query casts. */
 function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   switch (parameter.type) {
     case 'text':
@@ -59,7 +56,6 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   }
 }
 
-/** Commas and blanks join names as well as +. */
 function severalOf({ name }: ReportParameter, choices: readonly string[], text: string): string {
   const names = text.split(/[+,\s]+/).filter((part) => part !== '');
   const unknown = names.find((each) => !choices.includes(each));
@@ -69,7 +65,6 @@ function severalOf({ name }: ReportParameter, choices: readonly string[], text: 
   );
 }
 
-/** Dates and instants are cast by the report. */
 const TYPES: Readonly<Record<ParameterType, string>> = {
   text: 'varchar',
   date: 'varchar',
@@ -78,14 +73,12 @@ const TYPES: Readonly<Record<ParameterType, string>> = {
   decimal: 'decimal(18, 4)',
 };
 
-/** Reports of one session may run at the same time, each with its own values. */
+/** Reports of one session may run concurrently, each with its own values. */
 let prefixes = 0;
 
 /**
- * Sets session variables instead of placeholders: DuckDB plans a statement with placeholders twice, and knows the value of a
- * variable before it plans.
- *
- * @returns the report's statement with the variables in place of `$name`
+ * Variables instead of placeholders: DuckDB plans a statement with placeholders twice, and uses the value of
+ * a variable in its plan. Returns the statement with variables in place of `$name`.
  */
 export async function setParameterVariables(
   file: PublishedFile,

@@ -1,4 +1,4 @@
-/** Periods: calendar days in UTC, written `YYYY-MM-DD`; the first and the last day are both included. */
+/** Periods are calendar days in UTC, `YYYY-MM-DD`, both ends included. */
 
 import { invalidFilter } from './errors.ts';
 
@@ -7,21 +7,20 @@ export interface Period {
   readonly to: string;
 }
 
-/** As typed: two days, or one text that `parsePeriod` reads. */
 export interface PeriodInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly period?: string | undefined;
 }
 
-/** Relative to the current day; month-to-date and year-to-date end yesterday. */
+/** month-to-date and year-to-date end yesterday. */
 export const RELATIVE_PERIODS = [
   ...['yesterday', 'last-week', 'month-to-date', 'last-month', 'last-quarter', 'year-to-date'],
 ] as const;
 
 export const PERIOD_FORMS = `2026, 2026-10, 2026-Q4, 2026-10-05, 2026-10-01..2026-10-15, or ${RELATIVE_PERIODS.join(', ')}`;
 
-/** @throws ReportError the text is not a period; `filter` is the option that the message names */
+/** @param filter the option that the message names @throws ReportError */
 export function parsePeriod(text: string, now = new Date(), filter = 'period'): Period {
   const [, first, last] = /^(\S+?)\.\.(\S+)$/.exec(text) ?? [];
   if (first !== undefined && last !== undefined)
@@ -32,7 +31,6 @@ export function parsePeriod(text: string, now = new Date(), filter = 'period'): 
   throw invalidFilter(`"${text}" is not a period. Write ${comparisons}${PERIOD_FORMS}.`);
 }
 
-/** The bounds that an input gives. @throws ReportError */
 export function periodBounds(
   { from, to, period }: PeriodInput,
   now?: Date,
@@ -49,7 +47,7 @@ export function periodBounds(
   return parsePeriod(period, now);
 }
 
-/** A calendar day that exists, `YYYY-MM-DD`. @throws ReportError */
+/** @throws ReportError no calendar day, `YYYY-MM-DD` */
 export function checkDay(filter: string, value: string): string {
   if (isDay(value)) return value;
   throw invalidFilter(`"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
@@ -59,12 +57,11 @@ export function isDay(text: string): boolean {
   return timeOf(text) !== null;
 }
 
-/** The given number of weeks that end on the day before `day`. */
 export function weeksBefore(day: string, weeks: number): Period {
   return { from: shiftDay(day, -7 * weeks), to: shiftDay(day, -1) };
 }
 
-/** The day `days` later. A text that is not a day is returned as it is, for the check that refuses it by name. */
+/** A text that is no day is returned unchanged; another check refuses it by name. */
 export function shiftDay(day: string, days: number): string {
   const time = timeOf(day);
   if (time === null) return day;
@@ -76,10 +73,8 @@ export function shiftDay(day: string, days: number): string {
 export const COMPARISONS = ['previous', 'last-year'] as const;
 
 /**
- * The period that another is compared with: `previous` (of the same length; whole months before whole months),
- * `last-year` (the same days), or any period that `parsePeriod` reads.
- *
- * @throws ReportError the period to compare has no first or last day, or `compare` is not a period
+ * `previous` has the same length (whole months before whole months), `last-year` the same days. @throws
+ * ReportError the period has no first or last day, or `compare` is not a period
  */
 export function comparedPeriod(compare: string, input: PeriodInput, now = new Date()): Period {
   const comparison = COMPARISONS.find((name) => name === compare);
@@ -96,7 +91,6 @@ export function comparedPeriod(compare: string, input: PeriodInput, now = new Da
   return { from: shiftDay(from, -days), to: shiftDay(from, -1) };
 }
 
-/** `2026-10-01 to 2026-10-31`. @param days null: without a bound */
 export function periodText({
   from,
   to,
@@ -109,7 +103,6 @@ export function periodText({
   return to === null ? `from ${from}` : `${from} to ${to}`;
 }
 
-/** `October 2026` for a whole month, else the first and the last day. */
 export function daysName({ from, to }: Period): string {
   const isMonth = from.endsWith('-01') && shiftDay(to, 1).endsWith('-01') && to.startsWith(from.slice(0, 7));
   if (!isMonth) return `${from} to ${to}`;
@@ -140,7 +133,7 @@ function relativePeriod(text: string, now: Date): Period | null {
       return monthsFrom(now, -1, 1);
     case 'last-quarter':
       return monthsFrom(now, -3 - (now.getUTCMonth() % 3), 3);
-    // On the first day of a month or year no day of it is over, so the previous one is meant.
+    // On its first day a month or year has no complete day, so the previous one is meant.
     case 'month-to-date':
       return { from: `${yesterday.slice(0, 7)}-01`, to: yesterday };
     case 'year-to-date':
@@ -148,7 +141,6 @@ function relativePeriod(text: string, now: Date): Period | null {
   }
 }
 
-/** A day, month, quarter or year. */
 function calendarPeriod(text: string): Period | null {
   if (isDay(text)) return { from: text, to: text };
   const [, year, quarter, month] = /^(\d{4})(?:-Q([1-4])|-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
@@ -158,7 +150,6 @@ function calendarPeriod(text: string): Period | null {
   return month === undefined ? monthsFrom(start, 0, 12) : monthsFrom(start, Number(month) - 1, 1);
 }
 
-/** @param first counted from the month of `start` */
 function monthsFrom(start: Date, first: number, count: number): Period {
   const day = (month: number, date: number): string => {
     const time = new Date(start);
@@ -174,14 +165,14 @@ function timeOf(day: string): number | null {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) ? time : null;
 }
 
-/** The number of whole months; null when the period begins or ends within one. @param next the day after the last */
+/** null: the period begins or ends within a month. @param next the day after the last */
 function monthsBetween(from: string, next: string): number | null {
   if (!from.endsWith('-01') || !next.endsWith('-01')) return null;
   const months = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
   return months(next) - months(from);
 }
 
-/** The same day of an earlier month, its last day where it has fewer days. */
+/** The same day, or the month's last day where it has fewer. */
 function monthsBefore(day: string, months: number): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const last = new Date(Date.UTC(year, month - months, 0)).getUTCDate();

@@ -1,5 +1,3 @@
-/** Turns the values of one column of a report into columns, such as months or carriers. */
-
 import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
@@ -8,18 +6,16 @@ import type { ReportResult } from './report-result.ts';
 
 export interface Pivoted {
   readonly result: ReportResult;
-  /** The row of the report behind a cell; null for sums and empty cells. */
+  /** null for sums and empty cells. */
   readonly origin: (row: ReportRow, column: string) => ReportRow | null;
 }
 
 const VALUE = 'billing_cost';
 const MAX_PIVOT_COLUMNS = 60;
-/** Columns whose values are numbers, at least in part. */
+/** Their values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
-/**
- * The columns by which a report of costs can be pivoted: its groups without ids. A report whose rows are lines has none.
- */
+/** The groups of a report of costs, without ids; none if rows are lines. */
 export function acrossOf(
   { drilldowns: [drilldown] }: Pick<ReportDefinition, 'drilldowns'>,
   { columns }: ReportResult,
@@ -32,7 +28,7 @@ export function acrossOf(
   return there.length > 1 ? there : [];
 }
 
-/** @throws ReportError the report has no such column, only one, or more values of it than can be read */
+/** @throws ReportError no such column, only one, or too many values */
 export function pivoted(report: ReportDefinition, result: ReportResult, across: string): Pivoted {
   const possible = acrossOf(report, result);
   if (!possible.includes(across)) {
@@ -99,7 +95,6 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
 const TOTAL = 'total';
 const MONEY = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
 
-/** The value, in brackets if it is the name of a column. */
 function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
   const text = value === null || value === '' ? '(none)' : String(value);
   const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
@@ -113,21 +108,19 @@ function byTotal(one: ReportRow, other: ReportRow): number {
   return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
 }
 
-/** Texts by their characters, none last. */
 export function byText(one: ReportCell | undefined, other: ReportCell | undefined): number {
   const [left, right] = [one ?? null, other ?? null];
   if (left === null || right === null) return Number(left === null) - Number(right === null);
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 
-/** Values that begin with a number by its size (`5`, `3 to 5 lb`, `over 150 lb`), then others as text, none last. */
+/** Leading numbers by size (`5`, `3 to 5 lb`, `over 150 lb`), then text, null last. */
 export function bySize(one: ReportCell | undefined, other: ReportCell | undefined): number {
   const [left, right] = [sizeOf(one), sizeOf(other)];
   if (left === right) return byText(one, other);
   return left < right ? -1 : 1;
 }
 
-/** Orders rows by partner and currency. */
 export function byPartnerAndCurrency(one: ReportRow, other: ReportRow): number {
   return byText(one.partner_id, other.partner_id) || byText(one.currency_code, other.currency_code);
 }

@@ -1,5 +1,3 @@
-/** Prepares the session of a report: matches the filters, creates the views that apply them, and counts for the head. */
-
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { statementsIn } from '../lib/sql-file.ts';
@@ -20,11 +18,9 @@ export interface LevelSize {
   /** `tenant`, `partner` or `unknown` (imported without details). */
   readonly level: string;
   readonly allShipments: number;
-  /** In any state. */
   readonly allInvoices: number;
 }
 
-/** Counts with the filters, beside those without. */
 export interface LevelCount extends LevelSize {
   readonly shipments: number;
   readonly invoices: number;
@@ -34,7 +30,7 @@ export interface LevelCount extends LevelSize {
   readonly contradictedInvoices: number;
 }
 
-/** Counts by level without filters, which sessions of one publication share. */
+/** Without filters; sessions of one publication share them. */
 export interface Counted {
   readonly publication: number;
   readonly counts: readonly LevelCount[];
@@ -44,19 +40,17 @@ export interface Prepared {
   readonly filters: AppliedFilters;
   readonly publication: number;
   readonly level: ReportLevel;
-  /** By level, with the filters; read once. */
+  /** With the filters; read once. */
   readonly count: () => Promise<readonly LevelCount[]>;
-  /** Completeness of a period; that of the filters is computed once. */
+  /** By default of the filters' period, computed once. */
   readonly completeness: (days?: Days) => Promise<Completeness>;
-  /** By level, without filters. */
   readonly all: readonly LevelSize[];
   readonly asOf: string;
   readonly matches: readonly FilterMatch[];
-  /** The partners for which a report runs one after another; null when the file has none. */
+  /** A report runs once for each; null: the file has no partner. */
   readonly partners: readonly (string | null)[];
 }
 
-/** Filters become session variables, which the views of `session/` read. */
 export async function prepareSession(
   file: PublishedFile,
   filters: AppliedFilters,
@@ -124,15 +118,13 @@ function partnersOf(
   return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
 }
 
-/** Restricts the views of the session to one of the prepared partners. */
 export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
-  // These are kept as long as the filters are, and hold the rows of the previous partner.
+  // These tables hold the rows of the previous partner.
   for (const [name, statement] of SHARED)
     if (/^create temp table/m.test(statement)) await file.query(`drop table if exists ${objectOf(name)}`);
 }
 
-/** Selects all requested partners again. */
 export async function selectPartners(
   file: PublishedFile,
   { partners }: Pick<Prepared, 'partners'>,
@@ -151,7 +143,7 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
-/** @param partners null: all; the empty text: invoices without a known partner */
+/** @param partners null: all; '': invoices without a known partner */
 async function levelsIn(
   file: PublishedFile,
   { asKnownOn }: AppliedFilters,
@@ -172,7 +164,6 @@ async function levelsIn(
   );
 }
 
-/** @param rows with the filters, by level; a level without a row has no shipments that pass them */
 export function withCounts(
   all: readonly LevelSize[],
   rows: readonly Readonly<Record<string, unknown>>[],
@@ -191,20 +182,20 @@ export function withCounts(
   });
 }
 
-/** Tenant level, unless only partner-level invoices exist (drafts, before anything is loaded). */
+/** Partner level only if no other invoices exist. */
 function chooseLevel(counts: readonly LevelSize[]): ReportLevel {
   const loaded = counts.filter((count) => count.allShipments > 0);
   const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
   return known.length > 0 && known.every(({ level }) => level === 'partner') ? 'partner' : 'tenant';
 }
 
-/** The values of `invoice_level` that a level counts; an unknown one counts as tenant level. */
+/** An unknown level counts as tenant level. */
 export function levelsOf(level: ReportLevel): readonly string[] {
   if (level === 'all') return ['tenant', 'unknown', 'partner'];
   return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];
 }
 
-/** Statements by name, in order of creation: a later one may read those before it. */
+/** In order of creation: a later one may read those before it. */
 const SHARED = new Map(SHARED_FILES.flatMap((file) => [...statementsIn(file)]));
 
 /** The statement `cell-prices` creates the view, macro or table `cell_prices`. */
@@ -212,12 +203,10 @@ function objectOf(statement: string): string {
   return statement.replaceAll('-', '_');
 }
 
-/** Creates the objects of `session/shared/` that a statement reads: each takes a millisecond or two. */
 export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
   for (const name of sharedBy(sql)) await file.run(name);
 }
 
-/** The shared statements whose objects `sql` names, and those that these name. */
 function sharedBy(sql: string): readonly string[] {
   const needed = new Set<string>();
   const add = (text: string): void => {
@@ -232,12 +221,12 @@ function sharedBy(sql: string): readonly string[] {
   return [...SHARED.keys()].filter((name) => needed.has(name));
 }
 
-/** Whether a report lists invoices rather than shipments. */
+/** The report lists invoices rather than shipments. */
 export function readsInvoices(sql: string): boolean {
   return sharedBy(sql).includes('selected-invoices');
 }
 
-/** Whether a report shows states of invoices, which are published as they are now only. */
+/** States of invoices are published as they are now only. */
 export function readsStates(sql: string): boolean {
   return readsInvoices(sql) || /\bknown_invoices\b/.test(sql);
 }

@@ -1,4 +1,4 @@
-/** Opens the published file for reading only, in a session that can reach nothing else (hazard 17). */
+/** Reads in a session that can reach nothing but the published file (hazard 17). */
 
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
@@ -10,34 +10,30 @@ import { connectShared, type FileCache, type OwnConnection } from './shared-inst
 
 export type CachedRow = Readonly<Record<string, unknown>>;
 
-/** A reader with a session of its own. */
 export interface PublishedFile {
   readonly path: string;
-  /** false over a lake: the file has views on Parquet files that may change while it is open. */
+  /** false over a lake: Parquet files may change while it is open. */
   readonly isWhole: boolean;
-  /** Runs one statement of ours; values are bound by name, never written into the text. Without values it is planned once. */
+  /** Values are bound by name. Without values the statement is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** Streams the rows; the session runs nothing else meanwhile. */
+  /** The session runs nothing else meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
-  /** Runs a statement of `session/` by its name. */
   run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** Rows of such a statement that depends on no filter; read once for all sessions of the file. */
+  /** For a statement that depends on no filter; read once for all sessions of the file. */
   cachedRows(name: string): Promise<readonly CachedRow[]>;
-  /** A value that depends on the file alone, computed once for all its sessions under this key. */
+  /** Depends on the file alone; computed once for all its sessions. */
   cached<T>(key: string, compute: () => Promise<T>): Promise<T>;
-  /** For appending rows and for interrupting. */
   readonly connection: DuckDBConnection;
   close(): void;
 }
 
-/** Views, macros and tables that only some reports read. */
 export const SHARED_FILES = sessionFiles(
   'shared/lines',
   'shared/invoices',
   'shared/prices',
   'shared/accruals',
 );
-/** Files of statements by `-- name:`; a name is used once in all of them. */
+/** A `-- name:` is used once in all files. */
 const STATEMENT_FILES = [
   ...sessionFiles('macros', 'lines', 'names', 'head', 'matched-rows'),
   ...SHARED_FILES,
@@ -47,20 +43,18 @@ function sessionFiles(...names: readonly string[]): readonly URL[] {
   return names.map((name) => new URL(`./session/${name}.sql`, import.meta.url));
 }
 
-/** Gives a connection that can reach what the file shows and nothing else. */
 export type Connect = () => Promise<DuckDBConnection>;
 
 const elsewhere = new Map<string, Connect>();
 
-/** For a lake's published file, whose views need an attached catalog: reads of `path` use connections made by this. */
+/** For a lake, whose views need an attached catalog: reads of `path` use these connections. */
 export function registerConnection(path: string, connect: Connect): void {
   elsewhere.set(path, connect);
 }
 
 /**
- * @param path of `reports.duckdb`; it may be replaced while it is open, this reader then keeps its view
- * @throws ReportError there is no file, or, from `query`, it lacks a table, view or column
- * @throws UnreadableFileError a write-ahead log lies beside it, or it is damaged; `query` throws it too
+ * A reader keeps its view when the file is replaced. @throws ReportError there is no file, or `query` lacks a
+ * table, view or column @throws UnreadableFileError a write-ahead log lies beside it, or it is damaged
  */
 export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -79,7 +73,6 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   });
   const query: PublishedFile['query'] = async (sql, values = {}) => {
     try {
-      // A prepared statement is planned, and often planned again when it runs.
       if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
       const statement = await connection.prepare(sql);
       statement.bind({ ...values });
@@ -112,7 +105,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   }
 }
 
-/** Makes the tables behind the views visible. A file that billsync did not publish has no such schema; its first query fails. */
+/** Makes the tables behind the views visible. A foreign file has no such schema; its first query fails. */
 async function addInternalSchema(connection: DuckDBConnection): Promise<void> {
   try {
     await connection.run("set search_path = 'main,internal'");
@@ -138,7 +131,7 @@ function sessionStatement(name: string): string {
   throw new Error(`There is no statement "${name}" in reports/session/.`);
 }
 
-/** @param cache null: the file may change while it is open, so nothing is kept */
+/** @param cache null: the file may change, so nothing is kept */
 function cachedValue<T>(cache: FileCache | null, key: string, compute: () => Promise<T>): Promise<T> {
   const start = (): Promise<T> => {
     const value = compute();
@@ -152,20 +145,19 @@ function cachedValue<T>(cache: FileCache | null, key: string, compute: () => Pro
 
 export interface TimeLimit {
   readonly file: Pick<PublishedFile, 'connection'>;
-  /** For the error message. */
   readonly name: string;
   readonly timeLimitMs: number;
-  /** Milliseconds since the epoch; several calls may share one. */
+  /** Milliseconds since the epoch; calls may share one. */
   readonly deadline: number;
 }
 
 /** Node runs a longer timer after 1 ms. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** interrupt() stops only the present statement, so it is repeated until the work ends. */
+/** interrupt() stops only the present statement, so it is repeated. */
 const INTERRUPT_EVERY_MS = 20;
 
-/** @throws ReportError when the limit ran out before `work` ended, else what `work` throws */
+/** @throws ReportError the limit ran out before `work` ended */
 export async function withTimeLimit<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   let ranOut = false;
   let repeated: NodeJS.Timeout | undefined;

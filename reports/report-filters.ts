@@ -1,5 +1,3 @@
-/** The filters of all reports, checked once, so that an invalid one is an error and not an empty result. */
-
 import { invalidFilter } from './errors.ts';
 import { checkDay, type PeriodInput, periodBounds } from './period.ts';
 
@@ -9,25 +7,22 @@ export type ReportLevel = (typeof REPORT_LEVELS)[number];
 export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
 export type DateBasis = (typeof DATE_BASES)[number];
 
-/** As typed, not checked. */
 export interface ReportFilters extends PeriodInput {
-  /** The date that the period selects by: the ship date, or the CSV's Invoice Generation Date. */
+  /** `ship-date` or `invoice-date` (the CSV's Invoice Generation Date). */
   readonly by?: string | undefined;
-  /** By id or name. Partners are never added up: without a filter each has its own rows. */
+  /** By id or name. Partners are never summed: without a filter each has its own rows. */
   readonly partners?: readonly string[] | undefined;
-  /** By id, by the partner's own id, or by name. */
+  /** By id, the partner's id, or name. */
   readonly tenants?: readonly string[] | undefined;
   readonly carriers?: readonly string[] | undefined;
-  /** The zone as the CSV wrote it; the empty text means "no zone given". */
   readonly zones?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
   /** undefined: tenant level, unless only partner-level invoices exist. */
   readonly level?: string | undefined;
-  /** ISO 8601 instant (a date is its end, in UTC): answer as it would have been answered then. */
+  /** ISO 8601 instant, or a date, which means its end in UTC. */
   readonly asKnownOn?: string | undefined;
 }
 
-/** As options of commands: singular names. */
 export interface FilterOptions
   extends Pick<ReportFilters, 'from' | 'to' | 'period' | 'by' | 'level' | 'asKnownOn'> {
   readonly partner?: readonly string[] | undefined;
@@ -43,9 +38,8 @@ export function toReportFilters(named: FilterOptions): ReportFilters {
   return { from, to, period, by, level, asKnownOn, ...lists };
 }
 
-/** The filters that were applied, in the head of every result. null and empty lists mean "all". */
+/** null and empty lists mean "all". */
 export interface AppliedFilters {
-  /** The first and the last day, both included, `YYYY-MM-DD`. */
   readonly from: string | null;
   readonly to: string | null;
   readonly by: DateBasis;
@@ -54,13 +48,13 @@ export interface AppliedFilters {
   readonly carriers: readonly string[];
   readonly zones: readonly string[];
   readonly currencies: readonly string[];
-  /** null: chosen from the levels in the file. */
+  /** null: chosen by the levels in the file. */
   readonly level: ReportLevel | null;
   /** ISO 8601 UTC with milliseconds. */
   readonly asKnownOn: string | null;
 }
 
-/** @param now the day that relative periods refer to @throws ReportError naming the filter and its value */
+/** @param now relative periods refer to it @throws ReportError */
 export function checkFilters(filters: ReportFilters, now = new Date()): AppliedFilters {
   return {
     ...periodBounds(filters, now),
@@ -75,7 +69,6 @@ export function checkFilters(filters: ReportFilters, now = new Date()): AppliedF
   };
 }
 
-/** Whether every shipment passes; the level is not a filter here. */
 export function isUnfiltered({
   from,
   to,
@@ -90,7 +83,7 @@ export function isUnfiltered({
   return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
 }
 
-/** An instant in UTC with milliseconds; a bare date is its last one, in UTC. @throws ReportError */
+/** UTC with milliseconds; a date means its end in UTC. @throws ReportError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
   if (day?.[1]) {

@@ -1,5 +1,3 @@
-/** The head of a result: its counts, and the notes on what they leave out. */
-
 import { notCountedNotes } from './completeness.ts';
 import { matchNotes } from './match-filters.ts';
 import { type LevelCount, levelsOf, type Prepared } from './prepare-session.ts';
@@ -14,16 +12,13 @@ export interface HeadRequest {
   readonly parameters: ReportHead['parameters'];
   readonly rows: number;
   readonly found: number;
-  /** Notes that come first. */
   readonly notes?: readonly string[];
   readonly files?: readonly string[];
-  /** true: the report compares the levels. */
   readonly comparesLevels?: boolean;
-  /** true: the report shows states of invoices, which are published as they are now only. */
+  /** States of invoices are published as they are now only. */
   readonly readsStates?: boolean;
-  /** true: the rows of the report show what is not counted. */
+  /** The rows themselves show what is not counted. */
   readonly showsCompleteness?: boolean;
-  /** Invoices of another level that pass the filters, when the report lists invoices. */
   readonly invoicesLeftOut?: number;
 }
 
@@ -64,12 +59,11 @@ export function reportHead(request: HeadRequest): ReportHead {
   };
 }
 
-/** For a result that a limit cuts off. */
 export function limitNotes(rows: number, found: number): readonly string[] {
   return rows < found ? [`${rows} of ${found} rows: the limit leaves out the others.`] : [];
 }
 
-/** Percent with two decimals, rounded down, so that 100.00 means all; null: there are no shipments. */
+/** Two decimals, rounded down, so that 100.00 means all; null: no shipments. */
 function provedPercent(shipments: number, proved: number): string | null {
   if (shipments === 0) return null;
   const hundredths = (BigInt(proved) * 10_000n) / BigInt(shipments);

@@ -1,5 +1,3 @@
-/** The result of a report, which all formats render, and how it is read from DuckDB without floats (hazard 7). */
-
 import {
   type DuckDBDecimalValue,
   type DuckDBResult,
@@ -25,24 +23,20 @@ export interface ReportHead {
   readonly matches: readonly FilterMatch[];
   readonly parameters: Readonly<Record<string, string | null>>;
   readonly level: ReportLevel;
-  /** When the published file was made, ISO 8601 UTC. */
+  /** ISO 8601 UTC. */
   readonly asOf: string;
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
-  /** Number of rows without the limit. */
+  /** Rows without the limit. */
   readonly found: number;
-  /** Shipments that passed the filters. */
   readonly shipments: number;
-  /** Shipments by unit of weight; kilograms are converted at 2.2046226218. */
+  /** Kilograms are converted at 2.2046226218. */
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
-  /** Percent of them whose file was proved by hash or header, two decimals; null when there are none. */
+  /** Share with files proved by hash or header, two decimals; null: no shipments. */
   readonly provedPercent: string | null;
-  /** Applies to the days of the filters. */
   readonly completeness: Completeness;
-  /** The notes about matched rows of the user's own files. */
   readonly files: readonly string[];
-  /** Full sentences. */
   readonly notes: readonly string[];
 }
 
@@ -62,12 +56,11 @@ export interface ReportResult {
   readonly charts: readonly ChartSpec[];
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
-  /** Columns that can be summed within a currency and partner. */
+  /** Can be summed within a currency and partner. */
   readonly summed?: readonly string[];
   readonly head: ReportHead;
 }
 
-/** Name, type, unit and alignment of each column, in the order of the answer; `scale` is digits after the point. */
 export function readColumns(
   reader: Pick<DuckDBResultReader, 'columnNames' | 'columnTypes'>,
   report: Pick<ReportDefinition, 'units' | 'details'>,
@@ -95,23 +88,20 @@ function unitOf(named: string | undefined, type: ColumnType, scale: number): str
   return named === '-' ? null : named;
 }
 
-/**
- * @param kept the columns that the rows get, of all in `columns`
- * @param also added to every row
- */
 export function readRows(
   reader: DuckDBResultReader,
   columns: readonly ReportColumn[],
   { kept = columns, also = {} }: { kept?: readonly ReportColumn[]; also?: ReportRow } = {},
 ): ReportRow[] {
-  // Column by column is twice as fast as cell by cell.
+  // Twice as fast as cell by cell.
   const values = reader.convertColumns(cellOf);
   const read = [...columns.entries()]
     .filter(([, column]) => kept.includes(column))
     .map(([index, { name }]) => ({ name, cells: values[index] ?? [] }));
   for (const [name, cell] of Object.entries(also))
     read.push({ name, cells: Array(reader.currentRowCount).fill(cell) });
-  // Copies of a complete row share a hidden class: a third of the time and an eighth of the memory of growing each row.
+  // Copies of a complete row share a hidden class: a third of the time and an eighth of the memory of growing
+  // each row.
   const empty: Readonly<Record<string, ReportCell>> = Object.fromEntries(
     read.map(({ name }) => [name, null]),
   );

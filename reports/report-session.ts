@@ -1,5 +1,3 @@
-/** A session on the published file with one set of filters, in which any number of reports run. */
-
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportColumn, ReportRow } from './cells.ts';
@@ -37,50 +35,32 @@ import {
 export type { Counted } from './prepare-session.ts';
 
 export interface ReportSession {
-  /**
-   * @param report a name, or a definition written as reports are
-   * @throws ReportError
-   */
   run(
     report: string | ReportDefinition,
     parameters?: Readonly<Record<string, string>>,
   ): Promise<ReportResult>;
-  /**
-   * A page of shipments, with the totals of all that match.
-   *
-   * @throws ReportError as `run`
-   */
+  /** With the totals of all that match. @throws ReportError */
   shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
-  /**
-   * All shipments that match, as a stream; `write` reads the batches to their end.
-   *
-   * @throws ReportError as `run`, also while `write` reads
-   */
+  /** `write` must read the batches to their end. @throws ReportError also while it reads */
   shipmentsFile<T>(request: StreamRequest, write: (found: ShipmentsStream) => Promise<T>): Promise<T>;
-  /** For `totals` of several pages. */
   totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
-  /** For `counted` of later sessions without filters. */
   count(): Promise<Counted>;
   close(): void;
 }
 
 export interface SessionRequest {
-  /** `reports.duckdb`. */
   readonly databasePath: string;
   readonly filters?: ReportFilters;
-  /** CSV files for the reports that join them. */
   readonly tables?: OptionalTables;
-  /** For the whole session; a statement that runs longer is interrupted. 60 000 by default. */
+  /** For the whole session; 60 000 by default. */
   readonly timeLimitMs?: number;
-  /** The counts of a session without filters, used if this one has none and reads the same publication. */
+  /** Used if this session has no filters and reads the same publication. */
   readonly counted?: Counted | undefined;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
-/**
- * @throws ReportError a filter is invalid, or nothing is published
- */
+/** @throws ReportError a filter is invalid, or nothing is published */
 export async function openReportSession(request: SessionRequest): Promise<ReportSession> {
   const filters = checkFilters(request.filters ?? {});
   const timeLimitMs = request.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
@@ -154,11 +134,10 @@ export async function openReportSession(request: SessionRequest): Promise<Report
 interface Answer {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
-  /** How many rows there are without the limit. */
   readonly found: number;
 }
 
-/** Runs a report once for each partner, so that no sum, share or rank crosses partners. */
+/** No sum, share or rank crosses partners. */
 async function answerEachPartner(
   file: PublishedFile,
   request: {
@@ -199,7 +178,6 @@ async function answerEachPartner(
   };
 }
 
-/** The number of rows for the selected partner without the limit. */
 async function countRows(
   file: PublishedFile,
   report: ReportDefinition,
@@ -210,15 +188,12 @@ async function countRows(
   return Number(reader.getRows()[0]?.[0]);
 }
 
-/** The largest value of an integer parameter. */
 const MAX_LIMIT = 999_999_999;
 
-/** The last column; a detail when there is only one partner. */
 function partnerColumn(isAlone: boolean): ReportColumn {
   return { name: 'partner_id', type: 'text', scale: 0, unit: null, align: 'left', isDetail: isAlone };
 }
 
-/** Separates the partners in a chart: as series of lines, as rows of a heat map, else as part of the key. */
 function byPartner(chart: ChartSpec): ChartSpec {
   const role = chart.kind === 'line' ? 'series' : chart.kind === 'heatmap' ? 'y' : 'key';
   const named = chart.roles[role];
@@ -233,11 +208,9 @@ async function invoicesLeftOut(file: PublishedFile): Promise<number> {
 
 export interface ReportRequest extends SessionRequest {
   readonly name: string;
-  /** Values of the report's own parameters, as typed. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** @throws ReportError */
 export async function runReport({ name, parameters, ...request }: ReportRequest): Promise<ReportResult> {
   const session = await openReportSession(request);
   try {
@@ -247,7 +220,6 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
   }
 }
 
-/** Leaves out the columns of groups that `by` does not name. */
 function visibleColumns(
   columns: readonly ReportColumn[],
   { groupColumns }: ReportDefinition,
@@ -259,7 +231,7 @@ function visibleColumns(
   );
 }
 
-/** For reports with groups, the first chart whose columns are all visible, with one value in each place. */
+/** For reports with groups, the first chart whose columns are visible, with one value in each place. */
 function drawableCharts(
   { charts, groupColumns }: ReportDefinition,
   columns: readonly ReportColumn[],

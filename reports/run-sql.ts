@@ -1,5 +1,3 @@
-/** Runs a user's own read-only statement on the published file, with the macros of the reports. */
-
 import {
   type DuckDBConnection,
   type DuckDBResultReader,
@@ -12,7 +10,6 @@ import { isReportError, type ReportError, sqlRefused } from './errors.ts';
 import { openPublishedFile, withTimeLimit } from './published-file.ts';
 
 export interface SqlRequest {
-  /** `reports.duckdb`. */
   readonly databasePath: string;
   readonly sql: string;
   readonly timeLimitMs: number;
@@ -20,16 +17,18 @@ export interface SqlRequest {
 
 export interface SqlResult {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
-  /** Decimals are exact text, whole numbers numbers (text beyond 2^53), instants ISO 8601 UTC; the rest as JSON has it. */
+  /**
+   * Decimals are exact text, whole numbers numbers (text beyond 2^53), instants ISO 8601 UTC; the rest as
+   * JSON.
+   */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** @throws ReportError with DuckDB's message, when DuckDB refuses the statement */
+/** @throws ReportError DuckDB refuses the statement */
 export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Promise<SqlResult> {
   const file = await openPublishedFile(databasePath);
   try {
     const limit = { file, name: 'of this statement', timeLimitMs, deadline: Date.now() + timeLimitMs };
-    // Only the views; tables behind them need their schema.
     await file.connection.run("set search_path = 'main'");
     return await withTimeLimit(limit, async () => {
       try {
@@ -76,7 +75,7 @@ function jsonOf(value: unknown, type: DuckDBTypeId | undefined): unknown {
   return value;
 }
 
-/** Table functions that read nothing but their arguments and the catalog of the session; all others are refused. */
+/** These read only their arguments and the session's catalog; all others are refused. */
 const TABLE_FUNCTIONS: readonly string[] = [
   ...['range', 'generate_series', 'unnest', 'repeat', 'repeat_row', 'json_each', 'json_tree'],
   ...['duckdb_columns', 'duckdb_constraints', 'duckdb_functions', 'duckdb_keywords', 'duckdb_schemas'],
@@ -92,16 +91,14 @@ const EXPLAIN = new RegExp(
   String.raw`^(?:\s|--[^\r\n]*[\r\n])*explain\s+(?:analyze\s+|\(\s*${OPTION}(?:\s*,\s*${OPTION})*\s*\)\s*)?`,
   'i',
 );
-/** For these DuckDB may prepend a `create type` with the columns of a pivot. */
+/** DuckDB may prepend a `create type` with the columns of a pivot. */
 const MAY_PIVOT =
   /^(?:\s|\(|--[^\r\n]*[\r\n])*(?:pivot|pivot_wider|with|select|from|describe|desc|summarize)\b/i;
 
 /**
- * Checks that a statement only reads before DuckDB binds it, since binding a table function opens its file or connection. A
- * read-only instance is not enough: it lets `copy` write files and, over a lake, everything that its credentials allow.
- * DuckDB splits a pivot without `in (…)` into several statements: the first ones collect its columns.
- *
- * @throws ReportError it is not one statement, writes, or reaches outside the file; with DuckDB's message for a syntax error
+ * Checked before DuckDB binds it, since binding a table function opens its file; a read-only instance still
+ * lets `copy` write files. DuckDB splits a pivot without `in (…)` into several statements. @throws
+ * ReportError not one statement, writes, reaches outside the file, or a syntax error
  */
 export async function runReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
   const body = sql.replace(EXPLAIN, '');
@@ -144,7 +141,7 @@ async function tableFunctionsOf(connection: DuckDBConnection): Promise<Functions
   return { allowed, others: rows.map(({ name }) => name).filter((name) => !allowed.has(name)) };
 }
 
-/** The syntax tree; null for anything but a select, which includes a pivot without `in (…)`. */
+/** null: no select, or a pivot without `in (…)`. */
 async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [sql]);
   const tree = JSON.parse(String(reader.getRows()[0]?.[0])) as {
@@ -174,7 +171,7 @@ function checkTree(tree: unknown, functions: Functions): void {
   for (const part of Object.values(tree)) checkTree(part, functions);
 }
 
-/** There is no tree of a pivot without `in (…)`, so its text may not contain refused names. */
+/** Without a tree, the text may not contain refused names. */
 function checkPivot(sql: string, { others }: Functions): void {
   if (!MAY_PIVOT.test(sql)) throw refused('one that does not only read');
   const tokens = new Set(sql.toLowerCase().match(/\w+/g));

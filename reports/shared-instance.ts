@@ -1,21 +1,18 @@
 /**
- * One read-only DuckDB instance for each published file, which all sessions that are open at a time share.
- *
- * Creating an instance reads the metadata of all blocks (0.5 s for 545 MB), and it caches blocks. Each connection has its own
- * temporary views, macros, tables and variables. When the file is replaced, new sessions get a new instance, and the old one
- * is closed with its last session.
+ * Sessions of one published file share a read-only instance: creating one reads the metadata of all blocks
+ * (0.5 s for 545 MB), and it caches blocks. After a replacement the old instance is closed with its last
+ * session.
  */
 
 import { stat } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { readingLimits } from '../lib/files/published-file.ts';
 
-/** Values that depend on the file alone. */
 export type FileCache = Map<string, Promise<unknown>>;
 
 export interface OwnConnection {
   readonly connection: DuckDBConnection;
-  /** Shared by all sessions of the file; null for a file that changes while it is open. */
+  /** null: the file changes while it is open. */
   readonly cache: FileCache | null;
   readonly close: () => void;
 }
@@ -29,14 +26,12 @@ interface Opened {
 }
 
 const opened = new Map<string, Opened>();
-/** Number of `keepOpen` callers by path. */
 const keepers = new Map<string, number>();
 
 const CHECK_EVERY_MS = 5_000;
-/** An unused instance is closed after this time, since its blocks take memory. */
+/** An unused instance is closed then, since its blocks take memory. */
 const KEPT_FOR_MS = 10 * 60_000;
 
-/** @throws DuckDB's error */
 export async function connectShared(path: string): Promise<OwnConnection> {
   const identity = await identityOf(path);
   const own = current(path, identity);
@@ -66,8 +61,8 @@ export async function connectShared(path: string): Promise<OwnConnection> {
 }
 
 /**
- * After an internal error of DuckDB an instance refuses every statement, although the file is intact (seen in 1.5.5 with a
- * count over a window).
+ * After an internal error an instance refuses every statement, although the file is intact (seen in DuckDB
+ * 1.5.5 with a count over a window).
  */
 async function answers(connection: DuckDBConnection): Promise<boolean> {
   try {
@@ -79,9 +74,7 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
   }
 }
 
-/**
- * Keeps the instance open between sessions until the file is replaced (checked every few seconds) or unused for ten minutes.
- */
+/** Until the file is replaced or unused for ten minutes. */
 export function keepOpen(path: string, { checkEveryMs = CHECK_EVERY_MS } = {}): { close(): void } {
   keepers.set(path, (keepers.get(path) ?? 0) + 1);
   const timer = setInterval(() => void closeReplaced(path), checkEveryMs).unref();
@@ -151,7 +144,7 @@ async function openInstance(path: string): Promise<DuckDBInstance> {
   });
   try {
     const connection = await instance.connect();
-    // For all later connections; the configuration is locked next.
+    // Global, since the configuration is locked next.
     await connection.run("set global TimeZone = 'UTC'");
     await connection.run('set lock_configuration = true');
     connection.closeSync();

@@ -1,5 +1,3 @@
-/** The columns of the CSV files that a user may add to a report, and how each cell is read. */
-
 import { type DuckDBAppender, DuckDBDateValue } from '@duckdb/node-api';
 import { dayNumber, decimalValue } from '../lib/duckdb-values.ts';
 import type { ExtraTable } from './catalogue.ts';
@@ -9,18 +7,17 @@ import { isDay } from './period.ts';
 export interface TableColumn {
   readonly name: string;
   /**
-   * `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight; a `step` is a decimal
-   * from 0.01 on; a `currency` has three letters and a `unit` is lb, kg or oz, both in upper or lower case.
+   * `month` is `2026-03`; a `decimal` has at most four digits after the point, a `rate` eight; a `step` is a
+   * decimal from 0.01 on.
    */
   readonly kind: 'text' | 'decimal' | 'rate' | 'step' | 'date' | 'month' | 'currency' | 'unit';
   /** An empty cell is null and fits all. */
   readonly may?: 'be empty' | 'be missing';
-  /** Another name that the header may have for it. */
   readonly also?: string;
 }
 
 export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
-  /** Expected prices: from_lb < weight <= to_lb (in pounds without a unit), valid_from <= day < valid_to. A null fits all. */
+  /** from_lb < weight <= to_lb (pounds without a unit), valid_from <= day < valid_to; null fits all. */
   rates: [
     { name: 'carrier', kind: 'text', may: 'be empty' },
     { name: 'service_level', kind: 'text', may: 'be empty' },
@@ -33,27 +30,30 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'valid_to', kind: 'date', may: 'be missing' },
     { name: 'unit', kind: 'unit', may: 'be missing' },
   ],
-  /** Carriers round weights up to whole steps, up to and with up_to (null: all heavier ones). A null carrier: all that are not named. */
+  /**
+   * Weights are rounded up to whole steps, up to and with up_to (null: all heavier ones). A null carrier: all
+   * others.
+   */
   weights: [
     { name: 'carrier', kind: 'text', may: 'be empty' },
     { name: 'unit', kind: 'unit' },
     { name: 'step', kind: 'step' },
     { name: 'up_to', kind: 'step', may: 'be missing' },
   ],
-  /** Our own cost of a shipment; several lines of one tracking number are added. */
+  /** Own costs; lines of one tracking number are added. */
   costs: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'cost', kind: 'decimal' },
   ],
-  /** Accepted differences with the reason; without an invoice number for all invoices. */
+  /** Without an invoice number for all invoices. */
   accepted: [
     { name: 'invoice_number', kind: 'text', may: 'be empty' },
     { name: 'rule', kind: 'text' },
     { name: 'reason', kind: 'text' },
   ],
-  /** Payments of an invoice; several are added. A null tenant matches any. */
+  /** Several of an invoice are added; a null tenant matches any. */
   payments: [
     { name: 'invoice_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
@@ -61,21 +61,20 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'paid_on', kind: 'date', may: 'be missing' },
     { name: 'tenant', kind: 'text', may: 'be missing' },
   ],
-  /** A carrier's own statement; several lines of one date are added. */
+  /** Lines of one date are added. */
   statements: [
     { name: 'carrier', kind: 'text' },
     { name: 'carrier_invoice_date', kind: 'date' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** Disputed amounts; several of one number are added. */
+  /** Several of one number are added. */
   disputes: [
     { name: 'carrier', kind: 'text' },
     { name: 'tracking_number', kind: 'text' },
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** Budget of a month; a null tenant or carrier is the budget of all. */
   budget: [
     { name: 'month', kind: 'month' },
     { name: 'tenant', kind: 'text', may: 'be empty' },
@@ -83,7 +82,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** Rates of exchange: one of from_currency is rate of to_currency; a null month is for all. */
+  /** One from_currency is rate of to_currency; a null month is for all. */
   fx: [
     { name: 'month', kind: 'month', may: 'be empty' },
     { name: 'from_currency', kind: 'currency' },
@@ -95,10 +94,8 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
 interface CellKind {
   readonly type: 'varchar' | 'date' | `decimal(18, ${number})`;
   readonly form: RegExp;
-  /** The problem with any other text, and what to write instead. */
   readonly advice: string;
   readonly append: (appender: DuckDBAppender, text: string) => void;
-  /** false: rows are not joined by such cells. */
   readonly isKey?: false;
 }
 
@@ -130,7 +127,7 @@ function varchar(form: RegExp, advice: string, normalized: (text: string) => str
   };
 }
 
-/** Its form is checked, because the appender silently wraps a number that does not fit (hazard 8). */
+/** Checked by form: the appender silently wraps a number that does not fit (hazard 8). */
 function decimal(digits: 4 | 8): CellKind {
   const most = digits === 4 ? 'four' : 'eight';
   return {
@@ -142,7 +139,6 @@ function decimal(digits: 4 | 8): CellKind {
   };
 }
 
-/** The statement that creates the empty table for such a file. */
 export function createTable(table: ExtraTable): string {
   const columns = COLUMNS[table].map(
     ({ name, kind, may }) => `${name} ${CELL_KINDS[kind].type}${may === undefined ? ' not null' : ''}`,
@@ -150,22 +146,18 @@ export function createTable(table: ExtraTable): string {
   return `create or replace temp table ${table} (line integer not null, ${columns.join(', ')})`;
 }
 
-/** An expression that identifies a row: the cells by which it is joined. */
 export function rowName(table: ExtraTable): string {
   const keys = COLUMNS[table].filter(({ name, kind }) => CELL_KINDS[kind].isKey ?? name !== 'reason');
   return `concat_ws(' ', ${keys.map(({ name }) => name).join(', ')})`;
 }
 
-/** Unique keys of files whose duplicate lines would contradict each other; case is ignored. */
+/** Duplicates would contradict each other; case is ignored. */
 export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = {
   weights: ['carrier', 'up_to'],
   fx: ['month', 'from_currency', 'to_currency'],
 };
 
-/**
- * @param place of the cell, for the message: file, line and column
- * @throws ReportError naming the place, the value and what to write instead
- */
+/** @throws ReportError naming place, value and what to write instead */
 export function appendCell(
   appender: DuckDBAppender,
   { kind, may }: TableColumn,
@@ -183,10 +175,8 @@ export function appendCell(
   append(appender, text);
 }
 
-/** Less than a hundredth. */
 const TOO_SMALL = /^-|^0*(\.0(0\d*)?)?$/;
 
-/** Problems that deserve another advice than the form of the kind. */
 function problemOf(kind: TableColumn['kind'], text: string): string | null {
   if (kind === 'date' && !isDay(text)) return CELL_KINDS.date.advice;
   if (kind === 'step' && TOO_SMALL.test(text)) return 'is too small: write at least 0.01';

@@ -1,6 +1,6 @@
 /**
- * Offered actions that wait for confirmation. A form contains only a token, valid once, for one operator and one action: another site
- * cannot know it, a second click does nothing, and the confirmed action is the one that runs.
+ * Offered actions that wait for confirmation. Their form contains only a token for one use, operator and
+ * action, so another site cannot confirm, and a second click does nothing.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -8,12 +8,11 @@ import type { Offered } from '../plugin-pages.ts';
 
 export interface Agreement extends Offered {
   readonly by: string;
-  /** Removes temporary work when the action is not confirmed. Never throws. */
+  /** Called when the action is not confirmed. Never throws. */
   forget?(): void;
 }
 
 const VALID_FOR_MS = 15 * 60_000;
-/** Limits per operator; the oldest is dropped first, with its file. */
 const MAX_AGREEMENTS = 200;
 
 export function createAgreements(nowMs: () => number = () => performance.now()) {
@@ -31,14 +30,12 @@ export function createAgreements(nowMs: () => number = () => performance.now()) 
   }
 
   return {
-    /** @returns the token */
     offer(agreement: Agreement): string {
       const token = randomBytes(24).toString('hex');
       open.set(token, { agreement, untilMs: nowMs() + VALID_FOR_MS });
       sweep();
       return token;
     },
-    /** null: the token is unknown, of another operator, used, or too old. */
     take(token: string, by: string): Agreement | null {
       sweep();
       const found = open.get(token);

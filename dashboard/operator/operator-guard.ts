@@ -1,24 +1,22 @@
-/** Authorization of operators: a password of their own, and a form of the dashboard's own pages. */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The operator who sent it; empty on pages without actions. */
+    /** Empty on pages without actions. */
     operator: string;
   }
 }
 
-/** Refuses all other requests. Wrong passwords were counted before (admin-guard.ts). */
+/** Wrong passwords were counted before (admin-guard.ts). */
 export function guardOperators(app: FastifyInstance, admin: Settings['admin']): void {
   app.decorateRequest('operator', '');
   app.addHook('onRequest', async (request, reply) => {
     const operator = operatorOf(request.headers.authorization, admin);
     if (operator === null) return refusePassword(reply);
     request.operator = operator;
-    // Forms name their origin, which the policy of the other pages would suppress.
+    // Forms name their origin, which `no-referrer` would suppress.
     reply.header('referrer-policy', 'same-origin');
     if (request.method !== 'POST' || isOwnForm(request)) return undefined;
     return reply.code(403).type('text/plain').send('A page of another site sent this.\n');
@@ -33,7 +31,7 @@ export function refusePassword(reply: FastifyReply): FastifyReply {
     .send('A user and a password of an operator are needed (BILLSYNC_OPERATOR_BASIC_AUTH).\n');
 }
 
-/** A browser names the origin of a form. A client that names none is no browser, and has no token (agreements.ts). */
+/** Browsers name the origin of a form; another client has no token (agreements.ts). */
 export function isOwnForm({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;
@@ -42,7 +40,6 @@ export function isOwnForm({ headers }: FastifyRequest): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-/** Bodies of forms become URLSearchParams. */
 export function parseForms(app: FastifyInstance, maxBytes: number): void {
   const text = { parseAs: 'string', bodyLimit: maxBytes } as const;
   app.addContentTypeParser('application/x-www-form-urlencoded', text, (_request, body, done) =>

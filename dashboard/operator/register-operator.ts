@@ -1,5 +1,3 @@
-/** The pages of operators: actions, their confirmation, their results, and the audit log. */
-
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,10 +17,9 @@ const SECTION = '/operator';
 const MAX_ENTRIES = 200;
 /** A week. */
 const MAX_QUIET_HOURS = 168;
-/** Ids of a backfill; more go through `billsync backfill --ids FILE`. */
+/** More ids go through `billsync backfill --ids FILE`. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
-/** Serves `/operator` and the paths below it. @returns the functions for plugins */
 export async function registerOperator(
   app: FastifyInstance,
   context: PageContext,
@@ -39,7 +36,6 @@ export async function registerOperator(
     values: Readonly<Record<string, unknown>>,
   ) => sendFramed(context, reply, { view, title, section: SECTION, values });
 
-  /** A refused action gets a sentence instead of an error page. */
   async function refused(reply: FastifyReply, error: unknown, back: string): Promise<FastifyReply> {
     if (!(error instanceof BillsyncError)) throw error;
     return page(reply.code(409), 'operator-done', 'The action is not possible', {
@@ -168,7 +164,6 @@ export async function registerOperator(
   };
 }
 
-/** The page that contains the form, if the browser names it. */
 function cameFrom({ headers: { referer, host } }: FastifyRequest): string {
   const page = referer !== undefined && URL.canParse(referer) ? new URL(referer) : null;
   return page?.host === host ? `${page?.pathname}${page?.search}` : SECTION;
@@ -178,7 +173,6 @@ function fieldOf(body: unknown, name: string): string | null {
   return body instanceof URLSearchParams ? body.get(name) : null;
 }
 
-/** The action of a link. */
 function requestedBy(query: Query): RequestedAction | null {
   const action = one(query, 'action');
   const target = one(query, 'target') ?? '';

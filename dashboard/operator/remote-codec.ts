@@ -1,6 +1,6 @@
 /**
- * Decrypts the payloads of workflows for Temporal's own pages and command. They contain presigned URLs, so only operators get them,
- * and of other sites only the pages that `BILLSYNC_TEMPORAL_UI` names.
+ * Decrypts payloads for Temporal's own pages and command. They contain presigned URLs, so only operators get
+ * them, and of other sites only the one that `BILLSYNC_TEMPORAL_UI` names.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,18 +8,17 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { operatorOf } from '../admin-guard.ts';
 import { isOwnForm, refusePassword } from './operator-guard.ts';
 
-/** @returns null: the message is invalid. @throws BillsyncError there is no key */
+/** null: the message is invalid. @throws BillsyncError there is no key */
 export type DecodePayloads = (message: unknown) => Promise<object | null>;
 
-/** Temporal's pages and command append `/decode` to the configured address. */
+/** Temporal appends `/decode` to the configured address. */
 const PATH = '/operator/codec/decode';
-/** A page of a long history. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Runs before the guard, since browsers send preflights without a password. */
 export function answerPreflights(app: FastifyInstance, admin: Settings['admin']): void {
   app.addHook('onRequest', async (request, reply) => {
-    // Temporal's pages add parameters of their own.
+    // Temporal's pages add parameters.
     if (request.method !== 'OPTIONS' || request.url.split('?')[0] !== PATH) return undefined;
     if (!allowReading(request, reply, admin)) return undefined;
     return reply
@@ -30,7 +29,7 @@ export function answerPreflights(app: FastifyInstance, admin: Settings['admin'])
   });
 }
 
-/** `POST /operator/codec/decode`: `{"payloads": […]}` in, the same in clear out (Temporal's remote codec). */
+/** Temporal's remote codec: `{"payloads": […]}` in, the same decrypted out. */
 export function registerRemoteCodec(
   app: FastifyInstance,
   { admin, decode }: { readonly admin: Settings['admin']; readonly decode: DecodePayloads },
@@ -45,7 +44,6 @@ export function registerRemoteCodec(
   });
 }
 
-/** @returns whether a page of Temporal's sent the request; it may then read the answer */
 function allowReading(
   { headers }: FastifyRequest,
   reply: FastifyReply,

@@ -1,5 +1,3 @@
-/** Streams the file of a form into a file of its own (0600), up to a limit. */
-
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,7 +8,6 @@ import { Busboy } from '@fastify/busboy';
 import { makeFolder } from '../../lib/files/durable-files.ts';
 import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 
-/** The form has no file, or one that is too large. */
 export class UploadError extends BillsyncError {
   readonly code = 'upload';
   override readonly exitCode = EXIT.usage;
@@ -21,11 +18,11 @@ const MAX_BYTES = 1024 ** 3;
 
 export interface Uploaded {
   readonly path: string;
-  /** The name that the browser sent; for display, never a path. */
+  /** As the browser sent it; never a path. */
   readonly name: string;
 }
 
-/** @throws UploadError the temporary file is removed then */
+/** @throws UploadError the temporary file is then removed */
 export async function receiveUpload(
   body: Readable,
   contentType: string,

@@ -1,5 +1,3 @@
-/** Open alerts, each with its start, its invoices and its section of the runbook. */
-
 import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
@@ -7,12 +5,12 @@ import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { RunStatement } from '../published-statements.ts';
 
-/** The newest alerts have the names behind their ids, the others the ids. */
+/** Further alerts show ids instead of names. */
 const MAX_NAMED = 200;
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
-/** Serves `/alerts`, which is not cached, and `/runbook`, where each alert has its heading (`/runbook#disk-full`). */
+/** Neither page is cached; each alert has a heading in `/runbook` (`/runbook#disk-full`). */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(dirname(context.publishedPath));
@@ -53,13 +51,12 @@ function ownIdOf({ key }: OpenAlert): string | null {
   return ABOUT_INVOICE.exec(key)?.[1] ?? null;
 }
 
-/** Ids of the alert's invoice and of others in its text. */
 function idsIn(alert: OpenAlert): readonly string[] {
   const own = ownIdOf(alert);
   return [...new Set([...(own === null ? [] : [own]), ...(alert.detail.match(ID) ?? [])])];
 }
 
-/** An id in the text may be that of an event, so an unknown one is shown only if it is the alert's own. */
+/** An unknown id in the text may be that of an event, so it is shown only if it is the alert's own. */
 function invoicesOf(alert: OpenAlert, names: Names): readonly NamedInvoice[] {
   const own = ownIdOf(alert);
   return idsIn(alert).flatMap((invoiceId) => {

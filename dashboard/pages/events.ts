@@ -1,5 +1,3 @@
-/** Deliveries as they were received, newest first. */
-
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
 import { one, pageNumber, type Query, withQuery } from '../address.ts';
@@ -14,7 +12,6 @@ import {
 const ROWS_ON_A_PAGE = 100;
 const VERDICTS = ['accepted', 'test', 'quarantined'];
 
-/** Serves `/events`, a page at a time. */
 export function registerEvents(app: FastifyInstance, context: PageContext): void {
   app.get('/events', (request, reply) =>
     sendPublished(context, reply, () => listPage(context, request.query as Query)),

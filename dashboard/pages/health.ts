@@ -1,12 +1,9 @@
-/** The state of this process: for probes, for Prometheus, and as a page. */
-
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import { registerProbes } from '../probes.ts';
 
-/** Serves `/health` for people, and `/livez`, `/readyz` and `/metrics` for machines. */
 export function registerHealth(
   app: FastifyInstance,
   context: PageContext,

@@ -1,5 +1,3 @@
-/** Invoices: the list with its filters, and one invoice with its timeline. */
-
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
@@ -35,10 +33,8 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['shipments', 'shipments'],
 ];
 
-/** Columns that need the files of invoices. */
 const SORTS_BY_FILE: readonly string[] = ['tenant', 'cost', 'shipments'];
 
-/** Serves `/invoices` with its filters, and a page for each invoice. */
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', (request, reply) =>
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
@@ -123,14 +119,13 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
         ...{ label, value: String(row[name]), isId: /_id$|sha256/.test(name) },
       })),
       compared: comparedOf(row),
-      // The level of the invoice need not be the one that reports count by default.
+      // The level of the invoice may differ from the one that reports count by default.
       allLines: withQuery('/shipments', { invoice, level: 'all', sort: 'row_number' }),
       workflow: workflowOf(context, row),
     },
   };
 }
 
-/** The workflow of the invoice, and its address in Temporal's pages; null while the partner is unknown. */
 function workflowOf(
   { environment, temporalUi }: PageContext,
   { partner_id: partnerId, invoice_id: invoiceId }: ReportRow,
@@ -142,7 +137,6 @@ function workflowOf(
   return { id, url };
 }
 
-/** Stated and loaded totals side by side; empty before a load. */
 function comparedOf(row: ReportRow) {
   const amount = (name: string, currency: string): string =>
     (row[name] ?? null) === null ? '' : money(row[name], row[currency]);

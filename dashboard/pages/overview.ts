@@ -1,5 +1,3 @@
-/** The first page: invoices that need action, spend with its largest changes, and invoices by state. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
@@ -24,12 +22,9 @@ import { count, instant } from '../views.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
 import { spendOf } from './spend.ts';
 
-/** About the size on the page. */
 const CHART = { width: 1000, maxBars: 10 };
-/** Rows per kind of action; a link leads to the others. */
 const MAX_ACTIONS = 4;
 
-/** Serves `/`. */
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
   context.cache.offer('/', () => publishedPart(context, {}), { isFirst: true });
   app.get('/', async (request, reply) => {
@@ -53,7 +48,7 @@ async function overview(
   );
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
   const { asOf, data, ...published } = value;
-  // The rest of the page does not need the file of views.
+  // A damaged file of views does not fail the page.
   const views = await saved.list().then(
     (list) => ({ views: list, viewsProblem: null }),
     (error) => ({ views: [], viewsProblem: context.errorPage(error, '/').message }),
@@ -68,7 +63,6 @@ async function overview(
   return { value: { ...page, values, data: { ...data, views: views.views, quarantined } }, isFormer };
 }
 
-/** A card for each state of invoices, for the quarantine and for gaps, where the number is known. */
 function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
   const ofStates = states.map(({ state, invoices }) => ({
     ...{ address: `/invoices?state=${state}`, number: Number(invoices) },
@@ -87,7 +81,7 @@ type PublishedPart = Readonly<Record<string, unknown>> & {
 };
 type WholePart = PublishedPart & { readonly asOf: string | null; readonly data: object };
 
-/** The page when its sums exceed the time limit. An error is not cached, so the next reader tries again. */
+/** The page when its sums exceed the time limit. An error is not cached, so the next reader retries. */
 class WithoutSpend extends Error {
   readonly part: WholePart;
   constructor(part: WholePart, cause: Error) {
@@ -96,7 +90,7 @@ class WithoutSpend extends Error {
   }
 }
 
-/** Programs get the error, since they would take the missing part for empty. */
+/** Programs receive the error, since they would take the missing part for empty. */
 function withoutSpend(error: unknown, request: FastifyRequest): WholePart {
   if (!(error instanceof WithoutSpend)) throw error;
   if (isForPrograms(request)) throw error.cause;
@@ -111,7 +105,6 @@ const COLUMNS = {
   ],
 } as const;
 
-/** The first invoices of the list, each with the number of all. */
 async function listed(run: RunStatement, list: keyof typeof COLUMNS): Promise<readonly ReportRow[]> {
   const ids = await run(list);
   const found = ids[0]?.found ?? null;
@@ -121,7 +114,6 @@ async function listed(run: RunStatement, list: keyof typeof COLUMNS): Promise<re
   }));
 }
 
-/** Items that need action: the first of each kind, with a link to all. */
 function actionsOf(
   attention: readonly ReportRow[],
   contradicted: readonly ReportRow[],
@@ -154,7 +146,6 @@ function actionsOf(
   return { actions, more };
 }
 
-/** The part that reads shipments; `late` is the error when it exceeds the time limit. */
 async function sumsOf(context: PageContext, query: Query) {
   const { by } = checkFilters(filtersOf(query));
   const sums = { gaps: null, months: null, spend: null };
@@ -170,7 +161,6 @@ async function sumsOf(context: PageContext, query: Query) {
   }
 }
 
-/** @throws WithoutSpend the sums exceeded the time limit; the rest of the page is known */
 async function publishedPart(context: PageContext, query: Query): Promise<WholePart> {
   const reading = readPublished(context, async (run) => ({
     asOf: await asOfNow(run),

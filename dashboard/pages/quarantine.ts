@@ -1,4 +1,4 @@
-/** Refused items with their reasons, read from the folder, since requeueing does not wait for a publication. */
+/** Read from the folder, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
 import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';
@@ -6,7 +6,6 @@ import { rowsOfInvoices } from '../published-statements.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** Serves `/quarantine` and a page for each item. */
 export function registerQuarantine(app: FastifyInstance, context: PageContext): void {
   const section = '/quarantine';
   app.get('/quarantine', async (_request, reply) => {
@@ -36,7 +35,6 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
   });
 }
 
-/** Numbers of the items' invoices by id, of those that are published. */
 async function numbersOf(
   context: PageContext,
   items: readonly { readonly invoiceId: string | null }[],

@@ -1,5 +1,3 @@
-/** The body of a report's page: one currency, the chosen columns, a page of the rows, and links to related reports. */
-
 import type { ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isComparable, takesTwoPeriods } from '../../reports/compare.ts';
@@ -25,7 +23,6 @@ import { saveAddress } from './saved-views.ts';
 
 const ROWS_ON_A_PAGE = 100;
 
-/** @param action of operators on rows @returns HTML, and the same for programs */
 export async function reportBody(
   report: ReportDefinition,
   query: Query,
@@ -106,7 +103,7 @@ export async function reportBody(
   return { body, data };
 }
 
-/** The rows of a report of two periods have their days; the days of its page are the second period. */
+/** The rows of a report of two periods have their own days. */
 function linksOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
   const before = comparedPeriod(query);
   return before !== null && takesTwoPeriods(report)
@@ -114,7 +111,7 @@ function linksOf(report: ReportDefinition, query: Query, result: ReportResult): 
     : leadingTo({ report, result, query, before });
 }
 
-/** A cell of a pivot leads where the row does from which it was made. */
+/** A cell of a pivot links as the row does from which it was made. */
 function linksAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
   return ([row], column) => {
     const made = row === undefined ? null : origin(row, column);
@@ -122,7 +119,7 @@ function linksAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
   };
 }
 
-/** All currencies, and the one with the most shipments, unless the address names one or all. */
+/** Chosen is the currency with the most shipments, unless the address names one or all. */
 export function currenciesOf(
   { rows }: Pick<ReportResult, 'rows'>,
   query: Query,
@@ -137,7 +134,6 @@ export function currenciesOf(
   return { names, chosen: names.length > 1 && !isNamed ? (names[0] ?? null) : null };
 }
 
-/** The columns of the address, else all but those for details. */
 function chosenColumns({ columns }: ReportResult, query: Query) {
   const named = all(query, 'columns').filter((name) => columns.some((column) => column.name === name));
   return columns.map((column) => ({
@@ -146,7 +142,6 @@ function chosenColumns({ columns }: ReportResult, query: Query) {
   }));
 }
 
-/** From a cost to the reasons of its change, and to charges that may be wrong, with the same days and filters. */
 function relatedTo(report: ReportDefinition, query: Query) {
   const kept = filtersIn(query);
   const compare = one(query, 'compare');

@@ -1,5 +1,3 @@
-/** Every report with its filters as a form, its chart, its table and its downloads. */
-
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
 import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
@@ -47,7 +45,6 @@ interface Named {
   readonly Params: { readonly name: string };
 }
 
-/** Serves `/reports`, a page for each report, and its downloads in every format. */
 export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
   const reports = listReports();
   for (const report of reports)
@@ -68,12 +65,11 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = findReport(request.params.name);
     const query = request.query as Query;
-    // Its form names its origin, which the policy of the other pages would suppress.
+    // `same-origin`: its form names its origin.
     if (rowActionIn(context) !== null) reply.header('referrer-policy', 'same-origin');
     return sendWhenReady(context, reply, {
       ...{ title: report.title, section: sectionOf(report), period: periodOf(query) },
       status: isInvalid(report, query) ? 400 : 200,
-      // The columns are known with the rows only.
       waitsForStatus: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
       page: cachedPage(context, request, () => reportPage(context, report, query)),
@@ -84,7 +80,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   );
 }
 
-/** Checked before anything is read, so that a page sent in parts has the right status. */
+/** Checked before reading, so that a page sent in parts has the right status. */
 export function isInvalid(report: ReportDefinition, query: Query): boolean {
   try {
     bindParameters(report, parametersOf(report, query));
@@ -97,7 +93,6 @@ export function isInvalid(report: ReportDefinition, query: Query): boolean {
   }
 }
 
-/** The filters of the address, to be changed while the rows are still being read. */
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
   const path = `/reports/${report.name}`;
   const given = pageParameters(report, query);
@@ -171,7 +166,6 @@ async function reportPage(
   }
 }
 
-/** The action of operators on rows; null: none. */
 function rowActionIn({ canAct, plugins }: PageContext): RowAction | null {
   return (canAct ? plugins.find(({ rows }) => rows !== null)?.rows : null) ?? null;
 }
@@ -198,7 +192,7 @@ async function download(
   );
 }
 
-/** @param about the address of the description of the rows (RFC 8288, as CSV on the Web names its metadata) */
+/** @param about address of the description of the rows (RFC 8288, CSV on the Web) */
 export async function sendFile(
   reply: FastifyReply,
   result: ReportResult,
@@ -228,20 +222,19 @@ function resultOf(context: PageContext, { report, query, parameters }: ResultReq
   );
 }
 
-/** Results are cached for a while, so that another order, page or column needs no query. */
 function recentResult(context: PageContext, request: ResultRequest): Promise<ReportResult> {
   const { report, query, parameters } = request;
   const name = JSON.stringify([report.name, filtersOf(query), parameters, one(query, 'compare') ?? null]);
   return context.cache.recent(name, () => resultOf(context, request));
 }
 
-/** A long list is limited on the page, with a note; its downloads are whole unless the address has a limit. */
+/** Downloads are whole unless the address has a limit. */
 function pageParameters(report: ReportDefinition, query: Query): Record<string, string> {
   const isLong = report.parameters.some(({ name }) => name === 'limit');
   return { ...(isLong ? { limit: String(MAX_ROWS_OF_LISTS) } : {}), ...parametersOf(report, query) };
 }
 
-/** The report's own parameters are sent as `p_name`, so that none is taken for a filter. */
+/** The report's parameters are sent as `p_name`, so that none is taken for a filter. */
 function parametersOf(report: ReportDefinition, query: Query): Record<string, string> {
   const given: Record<string, string> = {};
   for (const { name, takesSeveral } of report.parameters) {

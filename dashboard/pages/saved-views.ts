@@ -1,5 +1,3 @@
-/** Pages that readers saved under a name, in `saved-views.json` of the user store. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { UnreadableFileError } from '../../lib/files/published-file.ts';
@@ -11,7 +9,6 @@ import { type PageContext, sendFramed } from '../page-context.ts';
 
 export interface SavedView {
   readonly name: string;
-  /** Path and query of a page. */
   readonly address: string;
 }
 
@@ -24,13 +21,13 @@ const MAX_VIEWS = 200;
 const PAGES = /^\/(shipments|invoices|events|reports(\/[a-z]+(-[a-z]+)*)?)?$/;
 const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 
-/** Serves `/views`. Every reader may save a view, but not from a form of another site. */
+/** Every reader may save a view, but not from a form of another site. */
 export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
   app.get('/views', async (request, reply) => {
     const given = one(request.query as Query, 'address');
     const address = given === undefined ? null : checkAddress(given);
     const saved = await views.list();
-    // Its form names its origin, which the policy of the other pages would suppress.
+    // `same-origin`: its form names its origin.
     reply.header('referrer-policy', 'same-origin');
     return sendFramed(context, reply, {
       ...{ view: 'views', title: 'Saved views', section: '/' },
@@ -61,12 +58,12 @@ export function openSavedViews(dataDir: string) {
     });
   }
   return {
-    /** By name. @throws UnreadableFileError the file has another content */
+    /** @throws UnreadableFileError the file has another content */
     async list(): Promise<readonly SavedView[]> {
       const store = await userStore(dataDir);
       return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
     },
-    /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
+    /** Replaces a view of the same name. @throws ReportError the name or the address is invalid */
     async save(view: SavedView): Promise<void> {
       const kept = checkView(view);
       await change((views) => {
@@ -90,7 +87,6 @@ function viewsIn(file: Buffer | null, place: string): readonly SavedView[] {
   }
 }
 
-/** @throws ReportError */
 function checkView({ name, address }: SavedView): SavedView {
   const named = name.trim().normalize('NFC');
   if (named === '' || [...named].length > MAX_NAME || /\p{Cc}|\p{Cs}/u.test(named))
@@ -98,7 +94,7 @@ function checkView({ name, address }: SavedView): SavedView {
   return { name: named, address: checkAddress(address) };
 }
 
-/** Normalizes the address of a page, so that it cannot lead to another site or a script. @throws ReportError */
+/** The address cannot lead to another site or a script. @throws ReportError */
 function checkAddress(address: string): string {
   const base = 'http://pages.invalid';
   const url = URL.canParse(address, base) ? new URL(address, base) : null;
@@ -109,12 +105,10 @@ function checkAddress(address: string): string {
     address.length > MAX_ADDRESS
   )
     throw invalidFilter('Only lists and reports of this dashboard can be saved as a view.');
-  // The page number is not part of a view.
   for (const place of ['after', 'page', 'format']) url.searchParams.delete(place);
   return `${url.pathname}${url.search}`;
 }
 
-/** The address that saves a page as a view. */
 export function saveAddress(path: string, query: Query): string {
   return withQuery('/views', { address: withQuery(path, query) });
 }

@@ -1,12 +1,10 @@
-/** The search field: tenants, carriers, invoices, tracking numbers, claims and ids, whole or in part. */
-
 import type { FastifyInstance } from 'fastify';
 import { isForPrograms, one, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { Hit } from '../plugin-pages.ts';
 
-/** Serves `/search`: redirects to the only hit, else lists all. */
+/** Redirects to the only hit, else lists all. */
 export function registerSearch(app: FastifyInstance, context: PageContext): void {
   app.get('/search', async (request, reply) => {
     const text = (one(request.query as Query, 'q') ?? '').trim();
@@ -57,7 +55,7 @@ async function hitsOf(context: PageContext, text: string): Promise<readonly Hit[
   return begun.map((row) => shipmentHit(String(row.tracking_number), Number(row.lines)));
 }
 
-/** Fewer letters begin too many tracking numbers. */
+/** Fewer letters match too many tracking numbers. */
 const MIN_LETTERS = 4;
 
 function shipmentHit(number: string, lines: number): Hit {

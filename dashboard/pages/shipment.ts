@@ -1,5 +1,3 @@
-/** The page of a shipment: every line that bills its tracking number, and the source of each. */
-
 import type { FastifyInstance } from 'fastify';
 import { asOfNow, type PageContext, readPublished, sendCached, sendMessage } from '../page-context.ts';
 
@@ -11,14 +9,13 @@ export interface TracedShipment {
   readonly isCurrent: boolean;
   readonly voidedAt: string | null;
   readonly eventId: string | null;
-  /** Label and value: row and line of the file, file and hash, its source, event, load. */
   readonly facts: readonly (readonly [string, string])[];
 }
 
-/** Every line of every version that has the number, those that count first. */
+/** Every line of every version; those that count are first. */
 export type Explain = (trackingNumber: string) => Promise<readonly TracedShipment[]>;
 
-/** Serves `/shipments/NUMBER`. It is not cached, since it may read a file of the archive. */
+/** Not cached, since it may read a file of the archive. */
 export function registerShipment(app: FastifyInstance, context: PageContext, explain: Explain | null): void {
   app.get<{ Params: { number: string } }>('/shipments/:number', async (request, reply) => {
     const { number } = request.params;

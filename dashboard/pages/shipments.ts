@@ -1,5 +1,3 @@
-/** `/shipments`: the lines that reports count, with filters, order, pages and totals; the same as JSON and as files. */
-
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter, isReportError } from '../../reports/errors.ts';
@@ -35,11 +33,10 @@ import { renderPart } from '../views.ts';
 import { sendFile } from './reports.ts';
 import { saveAddress } from './saved-views.ts';
 
-/** A file is made in memory, which takes 1.3 GB for this many lines; `billsync export` has no limit. */
+/** A file is made in memory (1.3 GB for this many lines); `billsync export` has no limit. */
 const MAX_EXPORTED = 100_000;
 const ROWS_ON_A_PAGE = 100;
 const MAX_ROWS_ON_A_PAGE = 10_000;
-/** JSON is the data of the page. */
 const EXPORTS = [
   ['xlsx', 'Excel'],
   ['csv', 'CSV'],
@@ -49,7 +46,6 @@ const EXPORTS = [
   ['about', 'About the data (JSON)'],
 ] as const satisfies readonly (readonly [format: ReportFormat, label: string])[];
 
-/** Serves `/shipments`; with `format` as JSON, or as a file of all of them. */
 export function registerShipments(app: FastifyInstance, context: PageContext): void {
   app.get('/shipments', async (request, reply) => {
     const query = request.query as Query;
@@ -65,7 +61,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
   });
 }
 
-/** Checked before anything is read, so that a page sent in parts has the right status. */
+/** Checked before reading, so that a page sent in parts has the right status. */
 function isInvalid(query: Query): boolean {
   try {
     checkFilters(filtersOf(query));
@@ -79,14 +75,13 @@ function isInvalid(query: Query): boolean {
 
 function conditionsOf(query: Query): ShipmentConditions {
   const names = Object.keys(query).filter((name) => CONDITION_NAMES.includes(name) || name.startsWith('is_'));
-  // An empty field of the form is no condition, whereas `is_zone=` means lines without a zone.
+  // An empty field of the form is no condition, but `is_zone=` means lines without a zone.
   const given = names.map(
     (name) => [name, all(query, name).filter((value) => name.startsWith('is_') || value !== '')] as const,
   );
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
 }
 
-/** @param usual the columns of an address that names none */
 function requestOf(query: Query, usual: readonly string[] = DEFAULT_COLUMNS): ShipmentsRequest {
   const columns = all(query, 'columns').filter((name) => name !== '');
   const limit = Number(one(query, 'limit') ?? ROWS_ON_A_PAGE);
@@ -99,14 +94,13 @@ function requestOf(query: Query, usual: readonly string[] = DEFAULT_COLUMNS): Sh
   };
 }
 
-/** Rows, totals by currency, and the address of the next page: amounts as text, counts as numbers. */
+/** Amounts are text, counts are numbers. */
 async function dataOf(context: PageContext, query: Query) {
   const { result, totals, next } = await listOf(context, query, requestOf(query, []));
   const following = next === null ? null : withQuery('/shipments', query, { after: next });
   return { rows: result.rows, totals: totals.rows, next: following };
 }
 
-/** Totals and rows are read in one session, which reads the file's blocks once. */
 async function listOf(context: PageContext, query: Query, request: ShipmentsRequest): Promise<ShipmentsPage> {
   checkShipmentsRequest(request);
   return withReports(context, filtersOf(query), async (session) =>
@@ -114,7 +108,6 @@ async function listOf(context: PageContext, query: Query, request: ShipmentsRequ
   );
 }
 
-/** Counted once for all pages of one list. */
 function totalsOf(context: PageContext, query: Query, session: ReportSession): Promise<ShipmentTotals> {
   const place = { after: null, sort: null, columns: null, limit: null, format: null };
   const address = withQuery('totals of /shipments', query, place);
@@ -166,7 +159,7 @@ async function listPage(
   const page = { view: 'shipments', title: 'Shipments', section: '/shipments', period: periodOf(query) };
   try {
     const request = requestOf(query);
-    // Links need these columns of every row, even when they are hidden.
+    // Links need these columns even when they are hidden.
     const columns = [...(request.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
     const list = await listOf(context, query, { ...request, columns });
     return { ...page, status: 200, asOf: asOfHead(list.result.head), values: valuesOf(list, query, request) };
@@ -229,7 +222,6 @@ function addressOf(column: string, row: ReportRow): string | null {
   return column === 'invoice_number' || column === 'invoice_id' ? `/invoices/${row.invoice_id}` : null;
 }
 
-/** The totals of each currency below their columns, of all pages. */
 function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) {
   return totals.map((total) =>
     columns.map((column, index) => {

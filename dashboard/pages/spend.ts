@@ -1,5 +1,3 @@
-/** Spend on the overview: a period compared with the previous one, by currency, with the largest changes. */
-
 import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
@@ -27,10 +25,9 @@ const MEASURES = [
   ['Cost per package', 'cost_per_shipment'],
   ['Cost per lb', 'cost_per_lb'],
 ] as const;
-/** Months of a sparkline. */
 const MAX_MONTHS = 12;
 
-/** @param months the rows of `summary` by month, which determine the period unless the address has one; null: there are none */
+/** @param months rows of `summary`; null is returned when they and the address determine no period */
 export async function spendOf(context: PageContext, query: Query, months: readonly ReportRow[]) {
   const days = periodOfPage(query, months, new Date());
   if (days === null) return null;
@@ -66,7 +63,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
     others: names
       .filter((name) => name !== currency)
       .map((name) => ({ name, address: withQuery('/', query, { currency: name }) })),
-    // Partners are never added up; of several each has its tiles.
+    // Partners are never summed; each has its own tiles.
     tiles: now.totals.rows
       .filter(({ currency_code }) => currency_code === currency)
       .flatMap((row) =>
@@ -110,7 +107,6 @@ async function answersOf(session: ReportSession) {
   return { totals, reports, completeness: first.head.completeness };
 }
 
-/** A measure with its change against the period before, and its last months as points of a line. */
 function tileOf(
   name: string,
   row: ReportRow,
@@ -150,7 +146,6 @@ function tileOf(
   };
 }
 
-/** In percent. */
 function changeOf(row: ReportRow, former: ReportRow | undefined, name: string): string | null {
   const [now, before] = [row[name] ?? null, former?.[name] ?? null];
   if (now === null || before === null) return null;
@@ -180,9 +175,9 @@ function moversOf(
       difference: text(row, 'difference'),
       exact: `${text(row, 'billing_cost_before')} before, ${text(row, 'billing_cost')} now`,
       change: text(row, 'change_percent'),
-      /** Share of the largest difference, in percent. */
+      /** Percent of the largest difference. */
       share: Math.round((Number(row.difference) / max) * 100),
-      // A difference of two periods leads to the first of them.
+      // A difference links to the second period.
       address: leadTo([row], 'billing_cost')?.address ?? null,
     })),
     data: largest.map((row) => Object.fromEntries(kept.map(({ name }) => [name, row[name] ?? null]))),

@@ -1,7 +1,3 @@
-/**
- * MCP server over the published file: reports, shipments, the origin of a shipment, and definitions of reports. Read-only.
- */
-
 import { type CallToolResult, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
@@ -16,18 +12,20 @@ import { openReportSession } from '../../reports/report-session.ts';
 import { explainQuestion, reportQuestion, shipmentsQuestion } from './questions.ts';
 
 export interface AssistantSettings {
-  /** `reports.duckdb`, opened for each request, so that each reads the newest publication. */
+  /** Opened for each request, so that each reads the newest publication. */
   readonly databasePath: string;
   readonly version: string;
   readonly timeLimitMs: number;
-  /** Each stage of each billed line with that tracking number, as in `billsync explain --json`. */
   readonly explain: (trackingNumber: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
-/** A report may use all cores and up to 1.5 GB, so requests run one after another. */
+/** A report may use all cores and up to 1.5 GB. */
 const AT_ONCE = 1;
 
-/** DuckDB interrupts running statements but not planning: a request is abandoned this long after its timeout. */
+/**
+ * DuckDB interrupts running statements but not planning, so a request is abandoned this long after its
+ * timeout.
+ */
 const PLANNING_MS = 2_000;
 
 const ONLY_READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -125,7 +123,6 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   return server;
 }
 
-/** Definitions as resources, for clients in which a person chooses what the assistant reads. */
 function registerDefinitions(server: McpServer): void {
   const mimeType = 'application/json';
   const addressOf = (name: string): string => `billsync://reports/${name}`;
@@ -152,7 +149,6 @@ function registerDefinitions(server: McpServer): void {
   );
 }
 
-/** @throws ReportError a filter matched nothing */
 function headed(result: ReportResult) {
   requireMatches(result.head.matches);
   return { about: aboutResult(result) };
@@ -172,7 +168,10 @@ async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
-/** Adds the result as text for clients that read nothing else. An error is returned too, so that the assistant can correct it. */
+/**
+ * Text is for clients that read nothing else; an error is returned too, so that the assistant can correct its
+ * request.
+ */
 async function answered(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     const found = await work();
@@ -191,7 +190,6 @@ export async function catalogue() {
   return listReports().map(described);
 }
 
-/** One of them, with its worked example. @throws ReportError naming the nearest that exist */
 export async function definition(name: string) {
   const report = findReport(name);
   return { ...described(report), order: report.order, example: report.example?.text ?? null };

@@ -1,12 +1,10 @@
-/** Input schemas of the tools: the filters and conditions of the commands, with the same names. */
-
 import { z } from 'zod';
 import { PERIOD_FORMS } from '../../reports/period.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
 import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 
-/** More rows would fill an assistant's context without being read. */
+/** More rows would fill an assistant's context. */
 const MAX_ROWS = 2_000;
 const DEFAULT_ROWS = 200;
 

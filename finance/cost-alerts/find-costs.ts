@@ -1,5 +1,3 @@
-/** Applies the cost rules to the published file: each row of a rule's report that meets its conditions is a finding. */
-
 import { createHash } from 'node:crypto';
 import {
   compareDecimals,
@@ -23,9 +21,7 @@ export interface CostFinding {
   readonly id: string;
   /** One line: the key of the row and the values that meet the rule. */
   readonly what: string;
-  /** The command that shows it. */
   readonly command: string;
-  /** The dashboard's page, from its root. */
   readonly page: string;
 }
 
@@ -36,8 +32,8 @@ export interface FindOptions {
 }
 
 /**
- * @returns in the order of the report
- * @throws what `runReport` throws; ReportError for a column that the report has not, or a filter that matched nothing
+ * In the order of the report. @throws as `runReport`; ReportError an unknown column, or a filter that matched
+ * nothing
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
   const days = daysOfRule(rule, options.now);
@@ -72,7 +68,6 @@ function daysOfRule({ period, trailing }: CostRule, now: Date): Partial<Period> 
   return parsePeriod(period ?? 'last-week', now);
 }
 
-/** The key columns of a report: its groups, else its text and date columns. */
 async function keysOf({ name: report, columns }: ReportResult): Promise<readonly string[]> {
   const [drilldown] = findReport(report).drilldowns;
   const grouped = drilldown?.by.map(({ column }) => column) ?? [];
@@ -81,7 +76,7 @@ async function keysOf({ name: report, columns }: ReportResult): Promise<readonly
   return columns.filter(isKey).map(({ name }) => name);
 }
 
-/** @throws ReportError a column does not exist, or is compared with a number and is none */
+/** @throws ReportError a column does not exist, or is not a number and is compared with one */
 function checkColumns({ report, when, trailing, of }: CostRule, { columns }: ReportResult): void {
   const numbers = columns
     .filter(({ type }) => type === 'decimal' || type === 'count')
@@ -104,7 +99,7 @@ interface Beside {
   readonly weeks: number;
 }
 
-/** Adds the average of the weeks before to each row; a missing row counts as zero. */
+/** A missing row counts as zero. */
 function beside(
   now: readonly ReportRow[],
   then: readonly ReportRow[],
@@ -166,7 +161,6 @@ function findingOf(
   };
 }
 
-/** The command and the dashboard page that show the report of the rule for the days of the finding. */
 function whereToLook(
   rule: CostRule,
   days: Partial<Period>,
@@ -195,7 +189,6 @@ function whereToLook(
   };
 }
 
-/** Quoted for a shell. */
 function quoted(text: string): string {
   return /^[\w.:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

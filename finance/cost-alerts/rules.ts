@@ -1,5 +1,3 @@
-/** Reads the cost rules, a YAML file, and validates all of it before any rule is used. */
-
 import { z } from 'zod';
 import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
@@ -9,7 +7,7 @@ import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);
-/** Text or a number as YAML wrote it; compared exactly, never as a float. */
+/** As YAML wrote it; compared exactly, never as a float. */
 const amount = z.string().regex(/^-?\d{1,14}(\.\d{1,6})?$/, 'write digits with a point, as in 12.50');
 
 const Rule = z.strictObject({
@@ -23,17 +21,17 @@ const Rule = z.strictObject({
     })
     .prefault({}),
   period: z.string().optional(),
-  /** Compares the last week with the average of this many weeks before. */
+  /** Weeks before the last one, whose average is compared with it. */
   trailing: z
     .string()
     .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
     .transform(Number)
     .optional(),
-  /** The column that is averaged: a sum is divided by the weeks, a ratio is that of all weeks. */
+  /** The averaged column: a sum is divided by the weeks, a ratio is that of all weeks. */
   of: z
     .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
     .default('billing_cost'),
-  /** Conditions by column; a row must meet all. Without any, every row is a finding. */
+  /** A row must meet all; without any, every row is a finding. */
   when: z
     .record(
       z.string(),
@@ -50,7 +48,6 @@ const Rules = z.strictObject({ rules: z.array(Rule) });
 
 export type CostRule = z.output<typeof Rule>;
 
-/** None of the rules is applied. */
 export class CostRulesError extends errorClass({
   'cost-rules-invalid': {
     message: '%s',
@@ -59,7 +56,7 @@ export class CostRulesError extends errorClass({
   },
 }) {}
 
-/** @returns null when there is no such file @throws CostRulesError as `parseCostRules` */
+/** null: there is no such file. @throws CostRulesError as `parseCostRules` */
 export async function readCostRules(dataDir: string): Promise<readonly CostRule[] | null> {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.costRules);
@@ -68,7 +65,7 @@ export async function readCostRules(dataDir: string): Promise<readonly CostRule[
     : parseCostRules({ path: store.place(USER_FILES.costRules), text: String(text) });
 }
 
-/** @throws CostRulesError naming the line, the rule and what to write instead */
+/** All rules are valid, or @throws CostRulesError naming the line, the rule and what to write instead */
 export async function parseCostRules(file: YamlFile): Promise<readonly CostRule[]> {
   const { value, refuse } = await readCheckedYaml(
     file,
@@ -84,7 +81,6 @@ export async function parseCostRules(file: YamlFile): Promise<readonly CostRule[
   return value.rules;
 }
 
-/** Checks what the schema cannot: whether the report accepts the rule. */
 async function problemOf(rule: CostRule): Promise<string | null> {
   if (rule.trailing !== undefined && rule.period !== undefined)
     return 'trailing is of the last whole week, so a period cannot be given';

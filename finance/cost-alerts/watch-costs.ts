@@ -1,4 +1,4 @@
-/** Alerts about findings of the cost rules, each once. */
+/** Each finding is an alert once. */
 
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import type { Check } from '../../lib/health/health.ts';
@@ -13,32 +13,30 @@ import { type CostRule, readCostRules } from './rules.ts';
 export interface CostWatchOptions {
   readonly dataDir: string;
   readonly databasePath: string;
-  /** The dashboard's address, for links; null: the command is named instead. */
+  /** null: alerts name the command instead of a link. */
   readonly dashboardUrl: string | null;
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly now?: () => Date;
-  /** Minimum time between two checks. */
   readonly pauseMs?: number;
 }
 
 export interface CostWatch {
-  /** Called after each publication. */
   published(): void;
   /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
   readonly check: Check;
   close(): Promise<void>;
 }
 
-/** More new findings of one rule are reported as a count: its first check may find hundreds. */
+/** Further new findings of a rule are one alert: its first check may find hundreds. */
 const MAX_SINGLE_ALERTS = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
-/** How long findings that are no longer found are remembered. Days are part of their id, so this exceeds every period. */
+/** Exceeds every period, since days are part of a finding's id. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
-/** Checks after publications, at most once in `pauseMs`, and on its schedule; a failed check is an alert until one succeeds. */
+/** A failed check is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions): CostWatch {
   const { log, pauseMs = 60_000 } = options;
   let checking: Promise<void> | null = null;
@@ -77,7 +75,6 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
   };
 }
 
-/** Checks each rule separately, so that a failing rule does not stop the others. */
 export async function checkCosts(options: CostWatchOptions): Promise<void> {
   const { dataDir, databasePath, alerts, now = () => new Date() } = options;
   const problems: string[] = [];
@@ -136,7 +133,10 @@ function report(
   alerts.raise({ key: `cost-rule/${rule.name}/${next.id}`, title, detail: linkTo(next) });
 }
 
-/** Instant of the last check that found it, by id. An unreadable file is replaced, and its findings are reported again. */
+/**
+ * Instant of the last check that found it, by id. An unreadable file is replaced, and its findings are
+ * reported again.
+ */
 function reportedIn(file: Buffer | null): ReadonlyMap<string, string> {
   try {
     const reported = Object.entries(JSON.parse(String(file ?? '{}')) as Record<string, unknown>);

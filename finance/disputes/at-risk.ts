@@ -1,12 +1,10 @@
-/** The total of all findings: each line once, with its deadline and state. */
-
 import { isReportError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import type { Claimable, FindRequest } from './findings.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
-/** The strongest evidence first: a line that several reports find counts for the first of them. */
+/** Strongest evidence first: a line that several reports find counts for the first of them. */
 export const RISKS = {
   duplicates: 'Billed twice',
   rebills: 'Charged again',
@@ -23,14 +21,13 @@ export type RiskState = 'new' | 'claimed' | 'credited' | 'dismissed';
 export interface LineAtRisk extends Claimable, Deadline {
   readonly risk: Risk;
   readonly state: RiskState;
-  /** The newest claim of the line; null: it was never claimed. */
   readonly claim_id: string | null;
 }
 
 export interface AtRisk {
   /** Highest amount first within a currency. */
   readonly lines: readonly LineAtRisk[];
-  /** Full sentences: findings that could not be made, and what to know of the others. */
+  /** Full sentences, including findings that could not be made. */
   readonly notes: readonly string[];
 }
 

@@ -1,5 +1,3 @@
-/** Compares claims with the published file: whether their invoices still count, and what was credited since. */
-
 import {
   compareDecimals,
   fromTenThousandths,
@@ -13,25 +11,21 @@ import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 export interface ClaimWithStatus extends Claim, Deadline {
   /** ISO 8601 UTC; null: its invoice is not voided. */
   readonly voided_at: string | null;
-  /** The current amount: zero when the invoice was voided, or the claim was closed before it was sent. */
+  /** Zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;
-  /** Its part of the credits that came since it was opened. */
+  /** Its part of the credits since it was opened. */
   readonly recovered: string;
-  /** All credits of its number, including those before the claim. */
   readonly credits: readonly Credit[];
-  /** Not sent before the deadline. */
   readonly is_overdue: boolean;
-  /** Sentences on what changed since the claim was opened. */
   readonly concerns: readonly string[];
 }
 
-/** A claim in a list, as JSON. */
 export function claimJson({ history, credits: _, ...claim }: ClaimWithStatus) {
   const opened = { opened_at: history[0]?.at ?? null, opened_by: history[0]?.by ?? null };
   return { ...claim, next_states: NEXT_STATES[claim.state], ...opened };
 }
 
-/** @param claims all claims, since credits are divided among those of one tracking number */
+/** @param claims all, since credits are divided among those of one tracking number */
 export function withStatuses(
   claims: readonly Claim[],
   {
@@ -91,13 +85,9 @@ function concernsOf(claim: Omit<ClaimWithStatus, 'concerns'>, published: Publish
 export type Answerable = Pick<Claim, 'id' | 'invoice_id' | 'row_number' | 'claimed' | 'credited_before'>;
 
 /**
- * Divides credits among the claims of a tracking number. Credits before a claim do not count for it. Later credits are
- * assigned to the open claims, oldest first, each up to its amount; the excess goes to the last one. Where a line is
- * claimed again, its newer claim receives the credits from then on.
- *
- * @param claims of one tracking number, oldest first, without those that claim nothing
- * @param credited of that number in all, in ten-thousandths
- * @returns by id; their sum is what was credited beyond the smallest `credited_before`, or zero
+ * Divides credits among the claims of one tracking number (oldest first). Credits before a claim do not count
+ * for it; later ones go to the open claims, oldest first, each up to its amount, the excess to the last. Of
+ * claims of the same line only the newest receives them. `credited` is the number's total in ten-thousandths.
  */
 export function recoveredOf(claims: readonly Answerable[], credited: bigint): ReadonlyMap<string, string> {
   const open = claims.map((claim) => ({
@@ -138,7 +128,6 @@ export interface ClaimTotals {
   readonly recovered: string;
 }
 
-/** By partner and currency, in order of appearance. */
 export function totalsOf(claims: readonly Summed[]): readonly ClaimTotals[] {
   const groups = Map.groupBy(claims, ({ partner_id, currency_code }) =>
     JSON.stringify([partner_id, currency_code]),

@@ -1,24 +1,18 @@
-/** A claim: one billed line that a carrier should credit, wholly or in part, with its history. */
-
 import { z } from 'zod';
 import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 
 const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
 const text = z.string().nullable();
 
-/**
- * The line as it was when it was claimed; never changed afterwards. Names are those of the published columns; dates are `YYYY-MM-DD`,
- * amounts decimal text with four decimals.
- */
+/** The line when it was claimed; it never changes. Dates are `YYYY-MM-DD`, amounts decimal text. */
 export const ClaimedLine = z
   .object({
-    /** Report that found it; `shipments` when a person named the line. */
+    /** Report that found it; `shipments` for a line that a person named. */
     finding: z.string(),
     partner_id: text,
     invoice_level: z.string(),
     invoice_id: z.string(),
     invoice_number: text,
-    /** Row number in the invoice's file. */
     row_number: z.int(),
     tenant: text,
     carrier: z.string(),
@@ -29,9 +23,9 @@ export const ClaimedLine = z
     invoice_date: text,
     billed: amount,
     expected: amount,
-    /** `billed` less `expected`, less what was credited before; above zero. */
+    /** `billed` less `expected` and earlier credits; above zero. */
     claimed: amount,
-    /** All credits of the number when it was claimed (positive); they do not count for this claim. */
+    /** Credits of the number when it was claimed (positive); they do not count for this claim. */
     credited_before: amount,
     reason: z.string(),
   })
@@ -50,32 +44,26 @@ export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = 
 };
 
 export interface ClaimChange {
-  /** From 1, the opening; each change is one more. */
   readonly version: number;
   /** ISO 8601 UTC. */
   readonly at: string;
   readonly by: string;
-  /** null: unchanged. */
   readonly state: ClaimState | null;
   /** '' for none. */
   readonly note: string;
 }
 
 export interface Claim extends ClaimedLine {
-  /** Our reference, `D-17`. */
   readonly id: string;
   readonly state: ClaimState;
   readonly version: number;
-  /** The newest note; '' for none. */
   readonly note: string;
   /** Oldest first; the first is the opening. */
   readonly history: readonly ClaimChange[];
 }
 
 export class ClaimError extends errorClass({
-  /** Another person changed the claim, or claimed the line. Nothing was changed. */
   'claim-changed': { message: '%s', exitCode: EXIT.checkFailed },
-  /** The request is invalid, or the claim does not allow the change. */
   'claim-refused': { message: '%s', exitCode: EXIT.usage },
   'claim-windows-invalid': {
     message: '%s',
@@ -88,7 +76,6 @@ export function refused(message: string, hint?: string): ClaimError {
   return new ClaimError('claim-refused', [message], { hint });
 }
 
-/** Those in a state and against a carrier, in upper or lower case; null: all. */
 export function chosenOf<T extends Pick<Claim, 'state' | 'carrier'>>(
   claims: readonly T[],
   { state, carrier }: { readonly state: ClaimState | null; readonly carrier: string | null },
@@ -113,13 +100,11 @@ export type NumberOf = Pick<
   'partner_id' | 'invoice_level' | 'carrier' | 'tracking_number' | 'currency_code'
 >;
 
-/** Credits are summed by this key. */
 export function numberKey(line: NumberOf): string {
   const { partner_id, invoice_level, carrier, tracking_number, currency_code } = line;
   return JSON.stringify([partner_id, invoice_level, carrier.toLowerCase(), tracking_number, currency_code]);
 }
 
-/** Closed without having been sent. */
 export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>): boolean {
   return state === 'closed' && !history.some((change) => change.state === 'sent');
 }
@@ -129,7 +114,6 @@ export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
   return state !== 'rejected' && state !== 'closed';
 }
 
-/** @throws ClaimError the state cannot follow the present one */
 export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
   if (NEXT_STATES[state].includes(next)) return;
   throw refused(
@@ -140,12 +124,10 @@ export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: Clai
 
 const MAX_NOTE_LENGTH = 2_000;
 
-/** @throws ClaimError the note is too long */
 export function checkNote(note: string): string {
   const kept = note.trim().normalize('NFC');
   if (kept.length <= MAX_NOTE_LENGTH) return kept;
   throw refused(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
 }
 
-/** Zero as an amount. */
 export const NOTHING = '0.0000';

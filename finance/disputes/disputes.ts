@@ -1,5 +1,3 @@
-/** Finds what can be claimed, and opens, changes and lists claims. Other folders import this file. */
-
 import { stat } from 'node:fs/promises';
 import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, linesAtRisk } from './at-risk.ts';
@@ -21,40 +19,32 @@ import { readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {
   readonly dataDir: string;
-  /** `reports.duckdb`. */
   readonly databasePath: string;
   readonly now?: () => Date;
 }
 
 export interface Disputes {
-  /** All claims with their status, newest first, and problems of the journal as sentences. */
+  /** Newest first; problems of the journal are sentences. */
   list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
-  /** The lines behind rows of a report, including claimed ones, and notes as sentences. */
   find(
     request: Omit<FindRequest, 'databasePath'>,
   ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
-  /** The total of all findings within the filters, each line once. */
   atRisk(filters: FindRequest['filters']): Promise<AtRisk>;
   /**
-   * All of them or none.
-   *
-   * @throws ClaimError claim-changed: one of the lines was claimed meanwhile
-   *   claim-refused: no line can be claimed
+   * All or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can
+   * be claimed
    */
   open(
     lines: readonly Claimable[],
     decision: { readonly note: string; readonly by: string },
   ): Promise<readonly Claim[]>;
   /**
-   * All of them or none.
-   *
-   * @throws ClaimError claim-changed: one has another version
-   *   claim-refused: one does not exist or does not allow that state
+   * All or none. @throws ClaimError claim-changed: one has another version; claim-refused: one does not exist
+   * or does not allow that state
    */
   change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
 }
 
-/** The findings of all kinds in two periods. */
 const MAX_KEPT = 12;
 
 /** Opens no file before it is used; several processes may use it at once. */
@@ -64,7 +54,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     const { windows } = await readClaimWindows(dataDir);
     if (all.length === 0) return [];
     const published = await readPublished(databasePath, all).catch((error: unknown) => {
-      // Claims are listed while a data folder is restored; each has the concern that its invoice is not published.
+      // While a data folder is restored, claims are listed with the concern that their invoices are not
+      // published.
       if (isReportError(error, 'not-published')) return NOTHING_PUBLISHED;
       throw error;
     });
@@ -78,7 +69,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return { lines: claimableOf(lines, { claims, published }), notes };
   }
 
-  /** Findings change only with the published file, claims at any time; so the findings are kept. */
+  /** Findings change only with the published file, claims at any time. */
   const kept = new Map<string, Promise<Found>>();
   async function keptFindings(request: Omit<FindRequest, 'databasePath'>): Promise<Found> {
     const { mtimeMs, ino } = await stat(databasePath).catch(() => ({ mtimeMs: 0, ino: 0 }));
@@ -120,7 +111,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   };
 }
 
-/** All of them or none. @throws ClaimError as `Disputes.open` */
+/** @throws ClaimError as `Disputes.open` */
 export async function openClaims(
   dataDir: string,
   lines: readonly Claimable[],
@@ -151,15 +142,12 @@ export async function openClaims(
 }
 
 export interface ClaimChangeRequest {
-  /** With the expected version; null: any. */
   readonly claims: readonly { readonly id: string; readonly version: number | null }[];
-  /** null: stays. */
   readonly state: ClaimState | null;
   readonly note: string;
   readonly by: string;
 }
 
-/** All of them or none. @throws ClaimError as `Disputes.change` */
 async function changeClaims(
   dataDir: string,
   { claims: named, state, note, by }: ClaimChangeRequest,
@@ -181,7 +169,6 @@ async function changeClaims(
   return named.map(({ id }) => all.get(id) as Claim);
 }
 
-/** @throws ClaimError the line has another claim that is open */
 function refuseSecondClaim(claim: Claim, { all }: Claims): void {
   const other = [...all.values()].find(
     (each) => each.id !== claim.id && isAlive(each) && lineKey(each) === lineKey(claim),

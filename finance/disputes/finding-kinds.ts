@@ -1,12 +1,11 @@
-/** The kinds of findings that can be claimed; apart from their queries, so that `--help` loads no database. */
+/** Apart from the queries, so that `--help` loads no database. */
 
 import type { ReportRow } from '../../reports/cells.ts';
 
-/** A report whose rows can be claimed. */
 export interface Finding {
-  /** Columns that identify its rows, besides `partner_id`. */
+  /** Columns that identify a row, besides `partner_id`. */
   readonly keys: readonly string[];
-  /** The claimed amount of a row that is one line; null: a statement of `statements.sql` finds the lines of its rows. */
+  /** The claimed amount of a row that is one line; null: a statement of `statements.sql` finds the lines. */
   readonly claimed: ((row: ReportRow) => string) | null;
   readonly reason: string;
 }
@@ -50,7 +49,6 @@ export const FINDINGS = {
   },
 } satisfies Readonly<Record<string, Finding>>;
 
-/** Claims without a report: lines that a person names by their tracking numbers. */
 export const NAMED = 'shipments';
 export type FindingName = keyof typeof FINDINGS | typeof NAMED;
 export const FINDING_NAMES = [...Object.keys(FINDINGS), NAMED] as readonly FindingName[];

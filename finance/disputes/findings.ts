@@ -1,5 +1,3 @@
-/** Finds the lines behind rows of audit reports that can be claimed, with the amount they should have cost. */
-
 import type { z } from 'zod';
 import { statementIn } from '../../lib/sql-file.ts';
 import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
@@ -16,28 +14,26 @@ import type { Published } from './published.ts';
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Rows by `rowKey`; null: all of them. */
+  /** By `rowKey`; null: all. */
   readonly rows: ReadonlySet<string> | null;
-  /** Only lines of these numbers; null: all. `shipments` needs them. */
+  /** null: all. `shipments` needs them. */
   readonly trackingNumbers: readonly string[] | null;
-  /** Replaces the default reason; one line. */
   readonly reason?: string | undefined;
 }
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
-/** A line that can be claimed; `credited_before` is read when it is. */
+/** `credited_before` is read when the line is claimed. */
 const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly();
 export type FoundLine = z.output<typeof FoundLine>;
 
 export interface Found {
-  /** In the order of currency, then what is claimed, highest first. Each line once, whatever rows it is of. */
+  /** By currency, then highest claimed amount; each line once. */
   readonly lines: readonly FoundLine[];
-  /** Notes of the report: that its limit cuts it, or a file is missing. */
   readonly notes: readonly string[];
 }
 
-/** @throws what `runReport` throws; ReportError a filter matched nothing, or no number was named */
+/** @throws as `runReport`; ReportError a filter matched nothing, or no number was named */
 export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
@@ -69,7 +65,10 @@ export async function findLines(request: FindRequest): Promise<Found> {
   }
 }
 
-/** A report, or a statement of `statements.sql`, which is written as reports are and so has all that reports have: filters, levels, partners. */
+/**
+ * Statements of `statements.sql` are written as reports, so they have the filters, levels and partners of
+ * reports.
+ */
 type Run = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;
 type Parameters = Readonly<Record<string, string>>;
 
@@ -147,7 +146,6 @@ function foundLine(
 
 interface Valued {
   readonly row: ReportRow;
-  /** Ten-thousandths. */
   readonly amount: bigint;
 }
 
@@ -158,31 +156,32 @@ function byAmount(one: Valued, other: Valued): number {
   return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
 }
 
-/** The key of a row in forms and commands; null: claims are not made from that report. */
+/** null: no claims are made from that report. */
 export function rowKey(report: string, row: ReportRow): string | null {
   if (!Object.hasOwn(FINDINGS, report)) return null;
   const { keys } = FINDINGS[report as keyof typeof FINDINGS];
   return JSON.stringify([row.partner_id ?? null, ...keys.map((name) => row[name] ?? null)]);
 }
 
-/** A line that was found, and whether it can be claimed now. */
 export interface Claimable extends FoundLine {
   readonly credited_before: string;
-  /** The reason why not; null: it can. */
+  /** The reason why it cannot be claimed; null: it can. */
   readonly hindrance: string | null;
 }
 
-/** @param claims all there are */
 export function claimableOf(
   lines: readonly FoundLine[],
   { claims, published }: { readonly claims: readonly ClaimWithStatus[]; readonly published: Published },
 ): readonly Claimable[] {
   const byLine = Map.groupBy(claims, lineKey);
   const byNumber = Map.groupBy(claims, numberKey);
-  /** Credits of a number without a claim, less the amount that earlier lines used. */
+  /** Credits of a number without a claim, less the part that earlier lines used. */
   const unassigned = new Map<string, bigint>();
 
-  /** Duplicates are found less their credits; elsewhere what was credited, and answers no other claim, is taken off. */
+  /**
+   * Duplicates are found less their credits; other findings are reduced by credits that answer no other
+   * claim.
+   */
   function claimedOf(line: FoundLine, ofLine: readonly ClaimWithStatus[]): string {
     if (line.finding === 'duplicates') return fromTenThousandths(greater(toTenThousandths(line.claimed), 0n));
     const key = numberKey(line);
@@ -208,7 +207,6 @@ export function claimableOf(
   });
 }
 
-/** In ten-thousandths. */
 function recoveredOf(claims: readonly ClaimWithStatus[]): bigint {
   return toTenThousandths(addDecimals(...claims.map(({ recovered }) => recovered)));
 }

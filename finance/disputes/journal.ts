@@ -1,8 +1,6 @@
 /**
- * Keeps claims permanently: `disputes/journal.ndjson` of the user store, one JSON object a line.
- *
- * A line is one change, of one claim or of many at once, so a change is there whole or not at all. It is decided on the lines
- * before it while no other process appends (ADR 20).
+ * `disputes/journal.ndjson` of the user store. A line is one change, of one or more claims, so a change is
+ * complete or absent. It is decided on the lines before it while no other process appends (ADR 20).
  */
 
 import { z } from 'zod';
@@ -11,11 +9,8 @@ import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
 import { CLAIM_STATES, type Claim, ClaimedLine, isAlive, lineKey } from './claim.ts';
 
 export interface Claims {
-  /** In the order in which they were opened. */
   readonly all: ReadonlyMap<string, Claim>;
-  /** Sentences on lines that cannot be read; empty when all can. */
   readonly problems: readonly string[];
-  /** For the next claim. */
   readonly nextNumber: number;
 }
 
@@ -25,7 +20,6 @@ const Opened = z.object({
 });
 const Changed = z.object({
   kind: z.literal('changed'),
-  /** The version that each of them has after it. */
   claims: z.array(z.object({ id: z.string(), version: z.int().min(2) })).readonly(),
   state: z.enum(CLAIM_STATES).nullable(),
 });
@@ -33,18 +27,14 @@ const Decided = z.object({ at: z.iso.datetime(), by: z.string(), note: z.string(
 const Line = z.union([Decided.extend(Opened.shape), Decided.extend(Changed.shape)]);
 export type ClaimEntry = z.output<typeof Line>;
 
-/** @throws the error of the user store */
 export async function readClaims(dataDir: string): Promise<Claims> {
   const store = await userStore(dataDir);
   return claimsIn(wholeLines(await store.read(USER_FILES.claims)));
 }
 
 /**
- * Durable when it resolves.
- *
- * @param decide receives the claims as they are; called again when another process appended meanwhile
- * @returns the claims after the change
- * @throws the error of `decide`, or of the user store; nothing is changed then
+ * Durable when it resolves; nothing is changed when it throws. `decide` is called again when another process
+ * appended meanwhile.
  */
 export async function appendChange(dataDir: string, decide: (claims: Claims) => ClaimEntry): Promise<Claims> {
   const store = await userStore(dataDir);
@@ -64,7 +54,7 @@ function claimsIn(journal: Buffer): Claims {
   let highest = 0;
   const lines = String(journal).split('\n');
   for (const [index, line] of lines.entries()) {
-    // Also of unreadable lines: a number that a carrier may know is never used again.
+    // Also of unreadable lines: a number that a carrier may have received is never used again.
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
     if (line === '') continue;
     const entry = entryIn(line);
@@ -88,7 +78,7 @@ function entryIn(line: string): ClaimEntry | string {
   }
 }
 
-/** An entry that contradicts an earlier one, e.g. of a journal put together by hand, is left out. */
+/** Leaves out an entry that contradicts an earlier one, as in a journal that was merged by hand. */
 function open(
   { at, by, note, claims: opened }: Extract<ClaimEntry, { kind: 'opened' }>,
   claims: Map<string, Claim>,

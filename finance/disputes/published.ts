@@ -1,5 +1,3 @@
-/** Published data about claimed lines: their credits, charges and invoices. */
-
 import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
@@ -8,7 +6,6 @@ import { NOTHING, type NumberOf, numberKey } from './claim.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
-/** A credit of a tracking number. */
 export interface Credit {
   /** Decimal text, positive. */
   readonly amount: string;
@@ -18,12 +15,9 @@ export interface Credit {
   readonly invoice_date: string | null;
 }
 
-/** Published data about tracking numbers and invoices. */
 export interface Published {
   creditsOf(line: NumberOf): readonly Credit[];
-  /** Total of the number, positive decimal text. */
   creditedOf(line: NumberOf): string;
-  /** How many charges of the number are counted now. */
   chargesOf(line: NumberOf): number;
   invoiceOf(invoiceId: string): PublishedInvoice | null;
 }
@@ -37,11 +31,9 @@ export const NOTHING_PUBLISHED: Published = {
 
 interface PublishedInvoice {
   readonly voided_at: string | null;
-  /** Costs of its lines by number. */
   readonly costs: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Rows of the statements `amounts` and `billed`. */
 type AmountRow = NumberOf & Credit & { readonly is_credit: boolean };
 type BilledRow = NumberOf & {
   readonly invoice_id: string;
@@ -49,10 +41,7 @@ type BilledRow = NumberOf & {
   readonly billing_cost: string;
 };
 
-/**
- * @param lines claimed or to be claimed
- * @throws ReportError there is no published file yet
- */
+/** @throws ReportError there is no published file yet */
 export async function readPublished(
   databasePath: string,
   lines: readonly (NumberOf & { readonly invoice_id: string })[],
@@ -85,7 +74,6 @@ function invoicesIn(rows: readonly BilledRow[]): ReadonlyMap<string, PublishedIn
   const invoices = Map.groupBy(rows, ({ invoice_id }) => invoice_id).entries();
   return new Map(
     invoices.map(([id, lines]) => {
-      // An invoice without such lines is one row.
       const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
       const byNumber = Map.groupBy(billed, numberKey).entries();
       const costs = byNumber.map(([key, of]) => [key, of.map(({ billing_cost }) => billing_cost)] as const);

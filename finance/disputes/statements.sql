@@ -263,7 +263,7 @@ order by currency_code, claimed desc, invoice_id, row_number
 limit $limit
 
 -- name: amounts
--- The charges and credits of tracking numbers, of all partners: $numbers is JSON.
+-- All partners count; $numbers is JSON.
 select
     partner_id,
     coalesce(invoice_level, 'unknown') as invoice_level,
@@ -282,7 +282,6 @@ and tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]')))
 order by loaded_at, invoice_id, row_number
 
 -- name: billed
--- Invoices, with their lines that have one of the tracking numbers: $invoices and $numbers are JSON.
 select
     i.invoice_id,
     i.voided_at,

@@ -1,5 +1,3 @@
-/** Alerts about claims that are near their deadline, and sent claims without an answer. */
-
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -22,7 +20,6 @@ export function claimsCheck(options: ClaimWatchOptions): Check {
   return { component: 'claims', everyMs: EVERY_MS, run: () => checkClaims(options) };
 }
 
-/** Resolves an alert when no claim is left for it. */
 export async function checkClaims(options: ClaimWatchOptions): Promise<void> {
   const { alerts, dataDir, log, now = () => new Date() } = options;
   try {
@@ -73,7 +70,6 @@ interface Waiting {
   readonly when: (claim: ClaimWithStatus) => string;
 }
 
-/** Names those that wait longest. */
 function report(alerts: Alerts, { key, title, claims, when }: Waiting): void {
   if (claims.length === 0) {
     alerts.resolve(key);

@@ -1,5 +1,3 @@
-/** How long each carrier accepts claims: a file that people write, validated as a whole before it is used. */
-
 import { z } from 'zod';
 import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
@@ -14,13 +12,11 @@ const days = (min: 0 | 1) =>
     .transform(Number);
 
 const Windows = z.strictObject({
-  /** An open claim is an alert this long before its window ends. */
   warn_days: days(0).default(14),
-  /** A sent claim without a credit is an alert after this long. */
   answer_days: days(1).default(30),
   windows: z.array(
     z.strictObject({
-      /** In upper or lower case; `*` for all that are not named. */
+      /** Lower case; `*` for all that are not named. */
       carrier: z.string().transform((name) => name.toLowerCase()),
       days: days(1),
       from: z.enum(FROM).default('carrier-invoice-date'),
@@ -31,7 +27,7 @@ const Windows = z.strictObject({
 export type ClaimWindows = z.output<typeof Windows>;
 export type ClaimWindow = ClaimWindows['windows'][number];
 
-/** @returns no window when there is no such file @throws ClaimError naming the line and what to write instead */
+/** No windows when there is no file. @throws ClaimError naming the line and what to write instead */
 export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.claimWindows);
@@ -39,7 +35,6 @@ export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
   return parseClaimWindows({ path: store.place(USER_FILES.claimWindows), text: String(text) });
 }
 
-/** @throws ClaimError naming the line and what to write instead */
 export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
   const { value, refuse } = await readCheckedYaml(
     file,
@@ -53,7 +48,7 @@ export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
 }
 
 export interface Deadline {
-  /** The last day on which the carrier accepts the claim, `YYYY-MM-DD`; null: no window is known for the carrier. */
+  /** The last day on which the carrier accepts the claim; null: its window is unknown. */
   readonly closes_on: string | null;
   /** 0 on that day, below zero after it. */
   readonly days_left: number | null;

@@ -1,5 +1,3 @@
-/** Claims as a file that a carrier takes: a line for each, with our reference to name in the credit. */
-
 import { buffer } from 'node:stream/consumers';
 import type { ReportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
@@ -12,15 +10,11 @@ export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
 export interface ClaimFile {
   readonly body: string | Uint8Array;
-  /** Claims without an outstanding amount are left out. */
   readonly claims: number;
   readonly leftOut: number;
 }
 
-/**
- * @param claims of one carrier and one partner
- * @throws ClaimError they are of several, or none is left
- */
+/** @throws ClaimError they are of several carriers or partners, or none is left */
 export async function claimFile(
   claims: readonly ClaimWithStatus[],
   format: ClaimFormat,
@@ -77,7 +71,7 @@ function refuseSeveral(what: string, names: readonly string[]): void {
 
 const text = { type: 'text', scale: 0, unit: null, align: 'left', isDetail: false } as const;
 const money = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
-/** The names are also those of `report adjustments --disputes FILE`. */
+/** `report adjustments --disputes FILE` reads these names. */
 const COLUMNS: readonly ReportColumn[] = [
   { ...text, name: 'our_reference' },
   { ...text, name: 'carrier' },

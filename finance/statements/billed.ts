@@ -1,4 +1,4 @@
-/** Reads what tenants were billed; all values of a statement come from one publication. */
+/** All values come from one publication. */
 
 import { statementIn } from '../../lib/sql-file.ts';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
@@ -11,12 +11,10 @@ import { readColumns, readRows } from '../../reports/report-result.ts';
 import { StatementError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
-  /** `reports.duckdb`. */
   readonly databasePath: string;
   /** By id or name; empty means all. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
-  /** The ship date by default. */
   readonly by?: DateBasis | undefined;
   readonly timeLimitMs: number;
 }
@@ -25,12 +23,9 @@ export interface BilledSession {
   readonly publication: number;
   /** ISO 8601 UTC. */
   readonly publishedAt: string;
-  /** The date that `days` mean. */
   readonly by: DateBasis;
-  /** Rows of the statement in `statements.sql`, in its columns; decimals are exact text. */
   read(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
   tenants(): Promise<readonly ReportRow[]>;
-  /** At most `limit` lines of one tenant. */
   shipments(
     tenant: StatementTenant,
     days: Period,
@@ -39,9 +34,7 @@ export interface BilledSession {
   close(): void;
 }
 
-/**
- * @throws ReportError; StatementError with the nearest names
- */
+/** @throws ReportError; StatementError with the nearest names */
 export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
   const { tenants, partners, by, timeLimitMs } = request;
   // A partner-level invoice sums the invoices of its tenants.

@@ -1,5 +1,3 @@
-/** Composes a tenant's statement from the rows that are billed now and the statements that were sent before. */
-
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -19,7 +17,6 @@ import {
   totalsOf,
 } from './statement.ts';
 
-/** A draft without shipments. */
 export function composeStatement(billed: Billed, request: Composing): Statement {
   const { tenant, period, by, markUp } = request;
   const own = (rows: readonly ReportRow[]): readonly ReportRow[] => {
@@ -56,7 +53,7 @@ const LIMITS: readonly string[] = [
   'It lacks invoices that had not arrived when it was made, and months before the first statement that was sent. Changes in a month that was sent are corrected by the next statement.',
 ];
 
-/** Rows of one publication. `invoices` and `notCounted` are of every month that may have to be corrected. */
+/** Rows of one publication; `invoices` and `notCounted` cover every month that may be corrected. */
 export interface Billed {
   readonly publication: number;
   readonly publishedAt: string;
@@ -69,14 +66,12 @@ export interface Composing {
   readonly tenant: StatementTenant;
   readonly period: string;
   readonly by: DateBasis;
-  /** Statements that were sent to this tenant before. */
   readonly sent: readonly Statement[];
   /** The first month that was stated or has to be corrected. */
   readonly since: string;
   readonly markUp: readonly ReportRow[] | null;
 }
 
-/** Corrections with a difference, by month and invoice number. */
 export function correctionsOf(
   { period, sent, since }: Composing,
   { invoices, notCounted }: Pick<Billed, 'invoices' | 'notCounted'>,
@@ -113,7 +108,6 @@ export function correctionsOf(
     .sort((one, other) => compare(sortKey(one), sortKey(other)));
 }
 
-/** The amount of an invoice in statements. */
 interface StatedAmount {
   readonly period: string;
   readonly invoice_id: string;
@@ -122,7 +116,6 @@ interface StatedAmount {
   readonly amount: string;
 }
 
-/** The sums of all sent statements, by month, invoice and currency. */
 function statedAmounts(sent: readonly Statement[]): ReadonlyMap<string, StatedAmount> {
   const all = new Map<string, StatedAmount>();
   const add = (earlier: StatedAmount): void => {

@@ -1,4 +1,4 @@
-/** The part that is used here of the library by which the PDF's library reads fonts; it brings no types. */
+/** The used part; fontkit, which pdfkit uses too, has no types. */
 declare module 'fontkit' {
   export interface Font {
     hasGlyphForCodePoint(code: number): boolean;

@@ -1,5 +1,3 @@
-/** Makes the statements of a month, one tenant after the other, and keeps those that are sent. */
-
 import { messageOf } from '../../lib/system-errors.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
@@ -26,19 +24,15 @@ export interface StatementsRequest {
   readonly partners: readonly string[];
   /** `YYYY-MM`. */
   readonly period: string;
-  /** The date that puts a line into the month; the ship date by default, as in reports. */
   readonly by?: DateBasis | undefined;
-  /** A CSV of own costs, as `report margin` reads it. */
   readonly costs?: string | undefined;
-  /** It is sent: it is kept, and the next one corrects it. */
+  /** The statement is kept, and the next one corrects it. */
   readonly isFinal: boolean;
   readonly withShipments: boolean;
 }
 
 export interface StatementSources {
-  /** `reports.duckdb`. */
   readonly databasePath: string;
-  /** Its user store has the statements that were sent. */
   readonly dataDir: string;
   /** For all statements together. */
   readonly timeLimitMs: number;
@@ -52,11 +46,7 @@ export interface MadeStatement {
   readonly state: 'draft' | 'sent now' | 'sent before';
 }
 
-/**
- * The month that a text means, `YYYY-MM`.
- *
- * @throws StatementError the text is a period, but not one month; ReportError it is not a period
- */
+/** `YYYY-MM`. @throws StatementError a period that is not one month; ReportError no period */
 export function statementMonth(text = 'last-month', now = new Date()): string {
   const { from, to } = parsePeriod(text, now);
   const month = from.slice(0, 7);
@@ -71,10 +61,8 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
 export const MAX_LINES = 250_000;
 
 /**
- * @param deliver receives one statement at a time; one that is sent was stored durably before
- * @returns how many there were
- * @throws StatementError statements-failed: some failed; the others were delivered
- * @throws StatementError, and what reports throw
+ * Returns their number. `deliver` receives a sent statement after it was stored durably. @throws
+ * StatementError statements-failed: the others were delivered; and as reports
  */
 export async function makeStatements(
   sources: StatementSources,
@@ -145,7 +133,7 @@ interface Making {
   readonly cells: readonly ReportRow[];
 }
 
-/** @returns null when the statement is empty and the tenant was not named */
+/** null: the statement is empty and the tenant was not named. */
 async function makeOne(
   making: Making,
   tenant: StatementTenant,
@@ -173,7 +161,7 @@ async function makeOne(
   }
 }
 
-/** A correction compares the parts of an invoice in each month, so that all statements of a tenant divide invoices alike. */
+/** Corrections compare months, so all statements of a tenant must divide invoices by the same date. */
 function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }: StatementTenant): void {
   const other = before.find((statement) => statement.by !== by);
   if (other === undefined) return;
@@ -214,7 +202,6 @@ function isEmpty({ billed, corrections, left_out }: Statement): boolean {
   return billed.length === 0 && corrections.length === 0 && left_out.length === 0;
 }
 
-/** Reads the same months once for all tenants. */
 function rowsBetween(session: BilledSession) {
   const known = new Map<string, Pick<Billed, 'invoices' | 'notCounted'>>();
   return async (days: Period) => {

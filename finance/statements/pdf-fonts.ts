@@ -1,18 +1,17 @@
-/** Fonts of PDF statements: which of them has a letter, and what replaces a letter that none has. */
-
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { create, type Font } from 'fontkit';
 
-/** A piece of a text that one font has. */
 export interface Run {
   readonly font: string;
   readonly text: string;
 }
 
-/** Arimo, measured as Arial is: Latin, Greek, Cyrillic, Hebrew and Vietnamese. Other scripts would weigh tens of megabytes. */
+/**
+ * Metrics of Arial; Latin, Greek, Cyrillic, Hebrew and Vietnamese. Other scripts would need tens of
+ * megabytes.
+ */
 const FAMILY = '@fontsource/arimo';
-/** In order of preference. */
 const SUBSETS = [
   'latin',
   'latin-ext',
@@ -26,12 +25,10 @@ const SUBSETS = [
 const WEIGHTS = { plain: 400, bold: 700 } as const;
 export type Weight = keyof typeof WEIGHTS;
 
-/** Replaces a letter that no font has. */
 export const UNKNOWN = '?';
 
 const require = createRequire(import.meta.url);
 
-/** pdfkit embeds only the used fonts and letters. */
 export function registerFonts(document: { registerFont(name: string, bytes: Buffer): unknown }): void {
   for (const [weight, number] of Object.entries(WEIGHTS))
     for (const subset of SUBSETS) {
@@ -43,7 +40,6 @@ function fontFile(subset: string, weight: number): Buffer {
   return readFileSync(require.resolve(`${FAMILY}/files/arimo-${subset}-${weight}-normal.woff`));
 }
 
-/** The text in pieces, each with a font that draws every letter of it. */
 export function runsOf(text: string, weight: Weight): readonly Run[] {
   const runs: { font: string; text: string }[] = [];
   for (const letter of text) {
@@ -56,7 +52,6 @@ export function runsOf(text: string, weight: Weight): readonly Run[] {
   return runs;
 }
 
-/** Letters of the texts that no font has, each once. */
 export function unknownLetters(texts: readonly string[]): readonly string[] {
   const letters = new Set(texts.flatMap((text) => [...text]));
   const isUnknown = (letter: string, weight: Weight): boolean => drawnAs(letter, weight).isUnknown;
@@ -83,16 +78,19 @@ function findLetter(letter: string, weight: Weight): DrawnAs {
   const subset = fontsOf(weight).find(([, font]) => draws(font, letter))?.[0];
   if (subset !== undefined) return { subset, drawn: letter, isUnknown: false };
   const [plain = ''] = SUBSETS;
-  // A space of another width or without a break looks as a space does.
+  // A space of another width, or without a break, is drawn as a space.
   return /\p{Zs}/u.test(letter)
     ? { subset: plain, drawn: ' ', isUnknown: false }
     : { subset: plain, drawn: UNKNOWN, isUnknown: true };
 }
 
-/** A font may list a letter whose glyph cannot be read: the no-break space of these has its data beyond the end of the table. */
+/**
+ * A font may list a letter whose glyph cannot be read: the data of these fonts' no-break space is beyond the
+ * end of the table.
+ */
 function draws(font: Font, letter: string): boolean {
   const code = letter.codePointAt(0) ?? 0;
-  // Control and format characters have no form, also where a font lists them.
+  // Control and format characters have no form, even where a font lists them.
   if (/\p{C}/u.test(letter) || !font.hasGlyphForCodePoint(code)) return false;
   try {
     return Number.isFinite(font.glyphForCodePoint(code).advanceWidth);

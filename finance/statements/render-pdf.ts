@@ -1,4 +1,4 @@
-/** A statement as a PDF, A4 or Letter. Its lines are a separate CSV file, named by its SHA-256. */
+/** Lines of the statement are a separate CSV file, named by its SHA-256. */
 
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
@@ -32,7 +32,7 @@ export async function statementPdf(statement: Statement, size: PaperSize): Promi
   return paper.end(`${tenant} · ${period}${sent_at === null ? ' · draft' : ''}`);
 }
 
-/** In points, a 72nd of an inch. */
+/** In points (1/72 inch). */
 const MARGIN = 40;
 const GAP = 8;
 const FOOT = 24;
@@ -44,7 +44,6 @@ const LINE = PLAIN.size * LEADING;
 
 interface Style {
   readonly weight: Weight;
-  /** In points. */
   readonly size: number;
 }
 
@@ -53,14 +52,13 @@ export class Paper {
   readonly #written: Promise<Buffer>;
   readonly #width: number;
   readonly #bottom: number;
-  /** Where the next line begins, in points from the upper edge. */
   #y = MARGIN;
 
-  /** @param about.at creation date in the file, so that a statement always has the same bytes */
+  /** @param about.at creation date, so that a statement always has the same bytes */
   constructor(size: PaperSize, about: { readonly title: string; readonly at: Date }) {
     this.#document = new PDFDocument({
       size: size === 'a4' ? 'A4' : 'LETTER',
-      // pdfkit would begin a page of its own where text comes near an edge.
+      // With a margin pdfkit begins a page where text comes near an edge.
       margin: 0,
       bufferPages: true,
       lang: 'en',
@@ -84,7 +82,6 @@ export class Paper {
     }
   }
 
-  /** Wrapped at the edge of the paper. */
   text(text: string): void {
     for (const line of this.#wrapped(text, this.#width, PLAIN)) {
       this.#makeRoom(LINE);
@@ -130,7 +127,6 @@ export class Paper {
     this.#rule();
   }
 
-  /** @param foot printed on each page with its number */
   async end(foot: string): Promise<Buffer> {
     const { count } = this.#document.bufferedPageRange();
     for (let page = 0; page < count; page += 1) {
@@ -144,7 +140,6 @@ export class Paper {
     return this.#written;
   }
 
-  /** Begins a page when so much does not fit on this one. @returns whether it did */
   #makeRoom(height: number): boolean {
     if (this.#y + height <= this.#bottom) return false;
     this.#document.addPage();
@@ -152,7 +147,6 @@ export class Paper {
     return true;
   }
 
-  /** The cells as lines, and the height of the row. */
   #linesOf(cells: readonly Cell[], widths: readonly number[], style: Style): TableRow {
     const wrapped = cells.map((cell, index) => {
       const width = widths[index] ?? 0;
@@ -190,7 +184,6 @@ export class Paper {
     );
   }
 
-  /** Prints one line, whose upper left corner this is. */
   #put(text: string, x: number, y: number, { weight, size }: Style): void {
     let left = x;
     for (const run of runsOf(text, weight)) {
@@ -200,7 +193,6 @@ export class Paper {
     }
   }
 
-  /** Lines no wider than `max` points; a word that is wider is cut. */
   #wrapped(text: string, max: number, style: Style): readonly string[] {
     const isTooWide = (line: string): boolean => this.#widthOf(line.trimEnd(), style) > max;
     const lines: string[] = [];
@@ -236,8 +228,8 @@ interface TableRow {
 }
 
 /**
- * Each column has the width that it needs when there is room for all. Otherwise the narrow ones have it, so that no amount is cut,
- * and the wide ones share the rest.
+ * When there is not enough room for all, narrow columns keep their width, so that no amount is cut, and wide
+ * ones share the rest.
  */
 function widthsFor(
   rows: readonly (readonly { readonly text: string }[])[],

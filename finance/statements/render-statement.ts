@@ -1,5 +1,3 @@
-/** Renders a statement as files for the tenant. */
-
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../../lib/files/files.ts';
@@ -21,7 +19,7 @@ export interface StatementFile {
 
 const CSV = 'text/csv; charset=utf-8';
 
-/** The statement first; where it has no room for the shipments, their CSV beside it. */
+/** The statement first, then the CSV of shipments where the format has no place for them. */
 export async function renderStatement(
   { statement, shipments }: MadeStatement,
   format: StatementFormat,
@@ -50,7 +48,7 @@ export async function renderStatement(
   return [{ name: `${name}.csv`, contentType: CSV, body: statementCsv(statement) }, ...lines];
 }
 
-/** `statement-2026-10-acme-1a2b3c4d`: a name for people, and letters of the id, since two may be called alike. */
+/** `statement-2026-10-acme-1a2b3c4d`: part of the id, since two tenants may have one name. */
 function fileName(statement: Statement): string {
   const { tenant, period, sent_at } = statement;
   const plain = tenant.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
@@ -63,7 +61,6 @@ function fileName(statement: Statement): string {
   return parts.filter((part) => part !== '').join('-');
 }
 
-/** RFC 4180; text that a spreadsheet would compute has an apostrophe before it. */
 export function statementCsv(statement: Statement): string {
   return renderCsv({ columns: COLUMNS, rows: rowsOf(statement) });
 }
@@ -114,7 +111,7 @@ const COLUMNS: readonly ReportColumn[] = [
   ...[column('packages', 'count'), column('amount', 'decimal'), column('detail'), column('file_sha256')],
 ];
 
-/** In the place of files of the same names. @returns their paths @throws the system's error */
+/** Replaces files of the same names. @throws the system's error */
 export async function writeFiles(
   folder: string,
   files: readonly StatementFile[],

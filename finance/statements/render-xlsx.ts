@@ -1,5 +1,3 @@
-/** A statement as an Excel workbook: the statement on one sheet, the lines that it adds up on another. */
-
 import { buffer } from 'node:stream/consumers';
 import type { ReportColumn } from '../../reports/cells.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
@@ -8,7 +6,6 @@ import { rowOf, widthOf } from '../../reports/render/xlsx-file.ts';
 import type { PaperSize, ShipmentLines, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';
 
-/** Text stays text, whatever it looks like; a decimal of more than 15 digits is written as text, so that none is lost. */
 export async function statementXlsx(
   statement: Statement,
   shipments: ShipmentLines | null,
@@ -32,7 +29,7 @@ export async function statementXlsx(
     [{ value: 'Limits of this statement', bold: true, size: 13 }],
     ...statement.limits.flatMap((sentence) => linesOf(sentence).map((line): Row => [plain(line)])),
   ];
-  // A cell beside an empty one runs over it, so that sentences need no width; longer ones would run off the page.
+  // Text runs over empty cells, so sentences need no width; longer ones would leave the page.
   const widths = Array.from({ length: 9 }, (_, place) =>
     Math.max(
       14,

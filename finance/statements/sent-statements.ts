@@ -1,9 +1,7 @@
 /**
- * Sent statements, kept permanently in the user store: a folder for each tenant with a file for each statement, written once.
- * They are not in the archive, since no total and no rebuild needs them.
- *
- * A statement takes its number by creating its file: of two processes, the second one reads the statement of the first and
- * composes its own again, so that no correction is made twice.
+ * Sent statements in the user store: a folder for each tenant, a file for each statement, written once.
+ * Creating the file takes the number: of two processes the second one composes its statement again, so that
+ * no correction is made twice.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,20 +17,19 @@ import {
 } from './statement.ts';
 
 export interface SentStatements {
-  /** Oldest first. @throws StatementError one of them cannot be read, or is missing */
+  /** Oldest first. @throws StatementError one cannot be read, or is missing */
   of(tenant: StatementTenant): Promise<readonly Statement[]>;
-  /** The lines that were kept with the statement of that number, from 1; null: none were. @throws StatementError */
+  /** Numbers begin at 1; null: no lines were kept. @throws StatementError */
   shipmentsOf(tenant: StatementTenant, number: number): Promise<ShipmentLines | null>;
-  /** @returns false when that number was taken meanwhile; nothing is kept then. Durable when true. */
+  /** false: the number was taken meanwhile, and nothing is kept. Durable when true. */
   keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean>;
-  /** The first month of which all tenants were sent statements at once; null: never. */
+  /** The first month that was sent to all tenants at once; null: never. */
   allTenantsSince(): Promise<string | null>;
   recordAllTenants(period: string): Promise<void>;
 }
 
 const ALL_TENANTS = `${USER_FILES.sentStatements}/all-tenants`;
 
-/** Key of a tenant for names of files and folders; 16 hex digits. */
 export function shortKey(tenant: StatementTenant): string {
   return createHash('sha256').update(keyOf(tenant)).digest('hex').slice(0, 16);
 }
@@ -57,7 +54,7 @@ export async function openSentStatements(dataDir: string): Promise<SentStatement
   async function readStatement(tenant: StatementTenant, number: number): Promise<Statement> {
     const path = pathOf(tenant, number);
     const parsed = Kept.safeParse(await readJson(path));
-    // The other tenant: a moved file, rather than two tenants with the same short key.
+    // Another tenant: the file was moved.
     if (!parsed.success || keyOf(parsed.data) !== keyOf(tenant)) throw damaged(store.place(path));
     return parsed.data as unknown as Statement;
   }
@@ -73,7 +70,7 @@ export async function openSentStatements(dataDir: string): Promise<SentStatement
       return (await readJson(linesPath(tenant, shipments.sha256))) as ShipmentLines;
     },
     async keep(statement, shipments, number) {
-      // The lines first, so that a statement is never without them.
+      // Lines first, so that a statement is never without them.
       if (shipments !== null && statement.shipments !== null) {
         await createUserFile(
           store,

@@ -1,18 +1,14 @@
-/** A statement as tables and lines of text, for workbook, PDF and page. */
-
 import type { ColumnType, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { instantLabel } from '../../reports/render/labels.ts';
 import type { Statement } from './statement.ts';
 
 export interface StatementTable {
   readonly title: string;
-  /** A sentence about the rows; empty: none. */
   readonly about: string;
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
 }
 
-/** Label and value, in the order in which they are read. @param attached where the lines are, before their SHA-256 */
 export function headOf(
   statement: Statement,
   attached = 'attached as CSV with',
@@ -28,7 +24,7 @@ export function headOf(
   ];
 }
 
-/** Without the tables that have no rows; the totals always come first. */
+/** Without empty tables; totals always come first. */
 export function tablesOf(statement: Statement): readonly StatementTable[] {
   const { totals, billed, corrections, mark_up: markUp, invoices, left_out: leftOut } = statement;
   const cells = (title: string, kind: string, about = ''): StatementTable =>

@@ -1,5 +1,3 @@
-/** A tenant's statement of a month, as data; every format shows this. */
-
 import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { EXIT, errorClass } from '../../lib/wire/errors.ts';
@@ -10,14 +8,14 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 export type LineKind = 'charge' | 'billed again' | 'credit';
 
 export interface StatementTenant {
-  /** The label of the reports, unique among the tenants of its partner. */
+  /** As reports label it: unique among the tenants of its partner. */
   readonly tenant: string;
   /** null: known by name alone. */
   readonly tenant_id: string | null;
   readonly partner_id: string | null;
 }
 
-/** Money is decimal text with four decimals, everywhere here. */
+/** Money is decimal text with four decimals everywhere here. */
 export interface BilledCell {
   readonly kind: LineKind;
   readonly carrier: string;
@@ -36,28 +34,24 @@ export interface InvoiceProof {
   readonly currency_code: string;
   readonly lines: number;
   readonly amount: string;
-  /** The proof of its file and the rules it broke, as text. */
   readonly proved_by: string;
   readonly file_sha256: string;
   /** ISO 8601 UTC. */
   readonly loaded_at: string;
 }
 
-/** The amount of an invoice in earlier statements, and the amount billed now. */
 export interface Correction {
-  /** The month that `by` of the statement puts the lines into. */
   readonly period: string;
   readonly invoice_id: string;
   readonly invoice_number: string | null;
   readonly currency_code: string;
   readonly previous: string;
   readonly current: string;
-  /** `current` less `previous`: what the total of this statement takes in. */
+  /** `current` less `previous`; part of the statement's total. */
   readonly difference: string;
   readonly reason: string;
 }
 
-/** An invoice of this month that is in no total. */
 export interface LeftOut {
   readonly invoice_id: string;
   readonly invoice_number: string | null;
@@ -67,7 +61,6 @@ export interface LeftOut {
   readonly currency_code: string | null;
 }
 
-/** A row of the report `margin`. */
 export interface MarkUp {
   readonly carrier: string;
   readonly currency_code: string;
@@ -87,7 +80,7 @@ export interface CurrencyTotal {
   readonly charges: string;
   readonly billed_again: string;
   readonly credits: string;
-  /** The three before it: the total of `report tenants` for the month, by the same date. */
+  /** Sum of the three before: the total of `report tenants` for the month. */
   readonly billed: string;
   readonly corrections: string;
   readonly total: string;
@@ -96,11 +89,9 @@ export interface CurrencyTotal {
 export interface Statement extends StatementTenant {
   /** `YYYY-MM`. */
   readonly period: string;
-  /** The date that puts a line into the month. */
   readonly by: DateBasis;
   /** ISO 8601 UTC; null for a draft. */
   readonly sent_at: string | null;
-  /** Number and instant of the publication it was made of. */
   readonly publication: number;
   readonly published_at: string;
   readonly totals: readonly CurrencyTotal[];
@@ -108,19 +99,15 @@ export interface Statement extends StatementTenant {
   readonly corrections: readonly Correction[];
   readonly invoices: readonly InvoiceProof[];
   readonly left_out: readonly LeftOut[];
-  /** null: not requested. */
   readonly mark_up: readonly MarkUp[] | null;
-  /** The lines, in a CSV file beside it; null: without them. */
   readonly shipments: { readonly lines: number; readonly sha256: string } | null;
   readonly limits: readonly string[];
 }
 
-/** The key of a tenant. */
 export function keyOf({ partner_id, tenant_id, tenant }: StatementTenant): string {
   return JSON.stringify([partner_id, tenant_id, tenant_id === null ? tenant : null]);
 }
 
-/** @returns one for each currency that something is billed or corrected in */
 export function totalsOf(
   cells: readonly BilledCell[],
   corrections: readonly Correction[],
@@ -143,7 +130,6 @@ export function totalsOf(
   });
 }
 
-/** The tenant of a row: `tenant`, `tenant_id` and `partner_id` are among its columns. */
 export function tenantOf(row: ReportRow): StatementTenant {
   return {
     tenant: textOf(row.tenant),
@@ -152,7 +138,6 @@ export function tenantOf(row: ReportRow): StatementTenant {
   };
 }
 
-/** The named columns of a row. */
 function columnsOf<T>(row: ReportRow, names: readonly (keyof T & string)[]): T {
   return Object.fromEntries(names.map((name) => [name, row[name] ?? null])) as T;
 }
@@ -220,10 +205,9 @@ export interface ShipmentLines {
   readonly rows: readonly ReportRow[];
 }
 
-/** Rendered twice: for its hash in the statement, and for the file. */
+/** Needed twice: for the hash in the statement, and for the file. */
 const rendered = new WeakMap<ShipmentLines, string>();
 
-/** RFC 4180; the same bytes for the same lines. */
 export function shipmentsCsv(lines: ShipmentLines): string {
   const csv = rendered.get(lines) ?? renderCsv(lines);
   rendered.set(lines, csv);
@@ -239,16 +223,13 @@ export const PAPERS = ['a4', 'letter'] as const;
 export type PaperSize = (typeof PAPERS)[number];
 
 export class StatementError extends errorClass({
-  /** The request is invalid: an ambiguous tenant, a period that is not a month, too many lines. */
   'statement-refused': { message: '%s', exitCode: EXIT.usage },
   'no-such-tenant': { message: '%s', exitCode: EXIT.nothingMatched },
-  /** These tenants got no statement; all others did. */
   'statements-failed': {
     message: 'no statement could be made of %s; %s of %s were',
     exitCode: EXIT.checkFailed,
     hint: 'the same command makes those that are missing once the reason is gone',
   },
-  /** Corrections are unknown without it. */
   'sent-statement-damaged': {
     message: 'A statement that was sent cannot be read, so nothing is corrected by it',
     exitCode: EXIT.checkFailed,

@@ -1,6 +1,6 @@
 -- name: lines
--- The billed lines with what a statement takes each for. A line that is not below zero is billed again when the same tenant,
--- carrier, tracking number and currency is on an invoice that is void and dated on or before its own.
+-- A positive line is billed again when the same tenant, carrier, number and currency is on a voided invoice
+-- dated on or before its own.
 create or replace temp view statement_lines as
 with voided as (
     select partner_id, tenant_id, tenant, carrier, tracking_number, currency_code, min(invoice_generation_date) as dated
@@ -21,7 +21,6 @@ left join voided as v
     and v.currency_code = s.currency_code
 
 -- name: tenants
--- Every selected tenant, billed or not, as the reports call it.
 select
     k.partner_id,
     k.tenant_id,
@@ -33,7 +32,6 @@ and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id)
 order by tenant, k.tenant_id, k.partner_id
 
 -- name: billed
--- The charges of each tenant in a month, grouped as a statement adds them up. The session's date basis selects the date.
 select *
 from (
     select
@@ -57,7 +55,7 @@ order by
     carrier, service_level nulls last, try_cast(zone as integer) nulls last, zone nulls last
 
 -- name: invoices
--- The part of each invoice that bills a tenant in each month of the reported date, as it is now, with what proves it.
+-- As invoices are now, by month of the reported date.
 select
     b.*,
     i.invoice_number,
@@ -83,8 +81,8 @@ left join known_invoices as i on i.invoice_id = cast(b.invoice_id as uuid)
 order by b.tenant, b.tenant_id, b.partner_id, b.period, i.invoice_number, b.invoice_id, b.currency_code
 
 -- name: not-counted
--- Invoices that no total has, drafts and voided ones among them, with why; also those whose date is not known.
--- By ship date an invoice without lines belongs to every month of its billing period.
+-- Also drafts, and invoices of unknown date. By ship date an invoice without lines belongs to every month of
+-- its billing period.
 select
     partner_id,
     tenant_id,
@@ -112,7 +110,6 @@ and (first_day is null or last_day is null or (last_day >= cast($from as date) a
 order by tenant, tenant_id, partner_id, invoice_number, invoice_id
 
 -- name: shipments
--- The lines of one tenant's statement, in the order of its invoices.
 select
     invoice_number,
     invoice_generation_date,

@@ -1,5 +1,3 @@
-/** A report's main amounts in one sentence. */
-
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportRow } from '../cells.ts';
 import { percentOf } from '../compare.ts';
@@ -9,7 +7,7 @@ import type { ReportResult } from '../report-result.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 
-/** The column whose sum is the answer, and the name of the sum; the answer of other reports is their number of rows. */
+/** The column whose sum is the answer; for other reports it is their number of rows. */
 const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
   duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
   outliers: ['difference', 'above the usual cost of like shipments'],
@@ -28,7 +26,6 @@ const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]
 const MAX_NAMED = 3;
 
 interface Answer {
-  /** HTML; every value in it is escaped. */
   readonly sentence: string;
   /** `still open`, `incomplete` or both; null: no change is expected. */
   readonly mark: string | null;
@@ -66,7 +63,6 @@ export function answerOf(result: ReportResult): Answer {
   return { sentence: `${days}${counted(result.head.found, 'row')}.`, mark };
 }
 
-/** `October 2026: `; empty for all dates. */
 function daysOf({ head: { filters } }: ReportResult): string {
   const { from, to } = filters;
   if (from === null && to === null) return '';
@@ -91,7 +87,6 @@ function comparedText(result: ReportResult, rows: readonly ReportRow[]): string 
   return `${money(now, rows)}, ${differenceText(now, before)} ${escapeHtml(name)}. ${moved}.`;
 }
 
-/** `0.9 % less than`. */
 function differenceText(now: bigint, before: bigint): string {
   const percent = percentOf(now - before, before);
   if (now === before) return 'as much as';
@@ -123,7 +118,6 @@ function bridgeText(rows: readonly ReportRow[]): string {
   return parts.length === 0 ? `${is}.` : `${is}: ${parts.join(', ')}.`;
 }
 
-/** The latest month, or week, beside the one before it. */
 function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
   const latest = rows.at(-1);
   if (latest === undefined || rows.length < 2) return spentText(result, rows);
@@ -150,7 +144,6 @@ function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
   return `${total} Most: ${named.join(', ')}.`;
 }
 
-/** The label of a row: the text columns of the chart, else the first text column. */
 function nameOf({ charts, columns }: ReportResult, row: ReportRow): string {
   const known = charts
     .map(({ roles }) => `${roles.key}`.split('+'))

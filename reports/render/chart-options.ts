@@ -1,7 +1,4 @@
-/**
- * The ECharts options of each kind of chart, as plain JSON: the server draws them as SVG, and a page with scripts draws the same
- * again, with values under the pointer.
- */
+/** Options are plain JSON: the server draws them as SVG, and a page with scripts draws the same again. */
 
 import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.ts';
@@ -9,8 +6,8 @@ import { type Point, plus, sumOf } from './chart-points.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
 
 /**
- * Okabe and Ito's palette, distinguishable for color-blind readers; `chart.css` holds the colors for light and dark. The first and
- * the fourth, blue and orange, also mean less and more.
+ * Okabe and Ito's palette for color-blind readers (colors in `chart.css`). The first and fourth, blue and
+ * orange, also mean less and more.
  */
 const PALETTE = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => `var(--chart-${number})`);
 const [LESS = '', , , MORE = '', , , , TOTAL = ''] = PALETTE;
@@ -20,23 +17,19 @@ export const MAX_BARS = 15;
 const MAX_SERIES = 8;
 
 export interface Drawing {
-  /** A currency, a measure or `%`; may be empty. */
   readonly unit: string;
   readonly spec: ChartSpec;
   readonly points: readonly Point[];
-  /** In pixels; names beside an axis and legends have to fit. */
+  /** In pixels. */
   readonly width: number;
   readonly maxBars: number;
-  /** The last key of a line that is still open, or lacks invoices. */
+  /** The last key of a line if its month may still change. */
   readonly incompleteFrom: string | null;
-  /** The address of the shipments or invoices behind a point; null: none. */
   readonly addressOf: (point: Point) => string | null;
 }
 
-/** A value in the data of a series, besides what ECharts reads of it. */
 export interface Mark {
   readonly value: number | readonly number[];
-  /** The place, the value as in tables, and all its digits. */
   readonly name: string;
   readonly rounded: string;
   readonly exact: string;
@@ -53,7 +46,6 @@ export interface ChartOption {
   readonly [key: string]: unknown;
 }
 
-/** An option and its height in pixels. */
 type Drawn = readonly [option: ChartOption, height: number];
 
 export function optionOf(drawing: Drawing): Drawn {
@@ -101,7 +93,6 @@ function categoryAxis(names: readonly string[]) {
   };
 }
 
-/** Horizontal bars, in the order of the report, with the amounts at their ends. */
 function barOption(drawing: Drawing): Drawn {
   const { points, unit, width, maxBars, spec } = drawing;
   const bars = barsOf(points, maxBars);
@@ -136,13 +127,11 @@ function barOption(drawing: Drawing): Drawn {
   return [option, 62 + bars.length * 26];
 }
 
-/** Bars without a value are left out behind the last that has one. */
 export function barsOf(points: readonly Point[], maxBars: number): readonly Point[] {
   const last = points.findLastIndex(({ value }) => Number(value ?? 0) !== 0);
   return points.slice(0, Math.min(maxBars, last + 1));
 }
 
-/** Values by month or week, as lines or as stacked columns; an incomplete last one is dashed and labeled. */
 function timeOption(drawing: Drawing): Drawn {
   const { points, unit, spec, width, incompleteFrom } = drawing;
   const isStack = spec.kind === 'stack';
@@ -185,7 +174,7 @@ function timeOption(drawing: Drawing): Drawn {
         // A line that begins with the incomplete month has no step to it.
         data: dataOf(members, (index) => isStack || index !== openAt || openAt === 0),
       })),
-      // The last step to an incomplete month is a line of its own.
+      // The last step to an incomplete month is a separate line.
       ...(openAt < 1 || isStack
         ? []
         : series.map(([name, members], at) => ({
@@ -198,7 +187,6 @@ function timeOption(drawing: Drawing): Drawn {
   return [option, 220 + top];
 }
 
-/** Members of the largest series, by name; the others are summed as `other (n)`. */
 function largestSeries(points: readonly Point[]): readonly [string, readonly Point[]][] {
   const total = (members: readonly Point[]): number =>
     members.reduce((sum, { value }) => sum + Math.abs(Number(value ?? 0)), 0);
@@ -220,7 +208,6 @@ function largestSeries(points: readonly Point[]): readonly [string, readonly Poi
   return [...byName(all.slice(0, MAX_SERIES - 1)), [name, summed]];
 }
 
-/** Pixels of a legend whose entries are side by side as long as they fit. */
 function legendHeight(names: readonly string[], width: number): number {
   let rows = 1;
   let used = 0;
@@ -238,7 +225,7 @@ function legendHeight(names: readonly string[], width: number): number {
 const LEGEND_SYMBOL = 30;
 const LEGEND_GAP = 24;
 
-/** Lines differ in their symbols as well, for readers who do not see the colors. */
+/** For readers who do not see the colors. */
 const SYMBOLS = [
   ...['circle', 'rect', 'triangle', 'diamond'],
   ...['emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'],
@@ -252,7 +239,7 @@ function heatmapOption(drawing: Drawing): Drawn {
     (point) => point.value !== null && columns.includes(point.key) && lines.includes(point.series),
   );
   const sizes = cells.map(({ value }) => Number(value));
-  // Sums begin at zero. Means lie close together, and their colors would be alike if they did.
+  // Sums begin at zero; means are close together, so their colors would be alike.
   const min = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
   const max = Math.max(...sizes);
   const names = lines.map((line) => shortened(line, width));
@@ -291,8 +278,8 @@ function heatmapOption(drawing: Drawing): Drawn {
 const MIN_LABELED_CELL = 48;
 
 /**
- * Columns that begin where the one before them ends; the first and the last begin at zero. Each is stacked by sum on an invisible
- * one that reaches to its lower end, below zero as well.
+ * Columns float on invisible ones that reach to their lower end, below zero as well; the first and last begin
+ * at zero.
  */
 function waterfallOption(drawing: Drawing): Drawn {
   const { unit, width } = drawing;
@@ -339,7 +326,6 @@ function waterfallOption(drawing: Drawing): Drawn {
   return [option, 340];
 }
 
-/** A bridge by carrier, tenant or zone as one: both totals, and between them the change of each, the smallest ones summed. */
 function changesOf({ points, width }: Drawing): readonly Point[] {
   const steps = (step: string) => points.filter(({ key }) => key === step);
   const totalOf = (step: string): Point => ({
@@ -380,19 +366,18 @@ function markOf(point: Point, { unit, addressOf }: Pick<Drawing, 'unit' | 'addre
   };
 }
 
-/** As tables show it. @param unit a currency, or another for two decimals */
+/** @param unit a currency, or another for two decimals */
 export function rounded(value: string, unit: string): string {
   return grouped(value.includes('.') ? roundedTo(value, digitsOf(unit)) : value);
 }
 
-/** Pixels that the names beside an axis take; without a screen ECharts measures them too small. */
+/** In pixels; without a screen ECharts measures names too small. */
 function widthOf(names: readonly string[]): number {
   return 16 + Math.max(0, ...names.map((name) => stringWidth(name))) * LETTER_WIDTH;
 }
 
 const LETTER_WIDTH = 7;
 
-/** A name that takes at most a third of the drawing. */
 function shortened(name: string, width: number): string {
   const max = Math.min(40, Math.floor(width / 3 / LETTER_WIDTH));
   if (stringWidth(name) <= max) return name;
@@ -404,7 +389,6 @@ function shortened(name: string, width: number): string {
   return `${kept}…`;
 }
 
-/** 1.2 M instead of 1200000, where room is short. */
 function short(size: number): string {
   const [scaled, unit] =
     Math.abs(size) >= 1_000_000

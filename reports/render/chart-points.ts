@@ -1,20 +1,17 @@
-/** Turns the rows of a report into the points of a chart: one exact value for each place. */
-
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportRow } from '../cells.ts';
 
 export interface Point {
   readonly key: string;
-  /** The name of the line, or of the row of a heat map; empty when there is only one. */
+  /** The line, or the row of a heat map; empty when there is only one. */
   readonly series: string;
   /** Exact text; null: unknown. */
   readonly value: string | null;
-  /** Rows of the point. */
   readonly rows: readonly ReportRow[];
 }
 
-/** One point for each place. `combine=sum` adds up several rows of one place, in whole numbers. */
+/** One point for each place; `combine=sum` adds rows of one place. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: column = '', combine } = spec.roles;
   const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
@@ -25,7 +22,6 @@ export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   });
 }
 
-/** null: none of them is known. */
 export function sumOf(values: readonly (string | null)[]): string | null {
   return values.reduce(
     (sum, value) => (sum === null || value === null ? (sum ?? value) : plus(sum, value)),
@@ -33,7 +29,6 @@ export function sumOf(values: readonly (string | null)[]): string | null {
   );
 }
 
-/** `a+b` as a role names two columns, whose values are joined. */
 function joined(row: ReportRow, names: string | undefined): string {
   return names === undefined
     ? ''
@@ -43,7 +38,7 @@ function joined(row: ReportRow, names: string | undefined): string {
         .join(' · ');
 }
 
-/** The sum of two decimals of the same scale. */
+/** Both decimals have the same scale. */
 export function plus(one: string, other: string): string {
   const scale = one.split('.')[1]?.length ?? 0;
   const sum = BigInt(one.replace('.', '')) + BigInt(other.replace('.', ''));

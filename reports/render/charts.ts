@@ -1,4 +1,4 @@
-/** Draws a report's charts as SVG on the server, so that they need no script and print well. The library works in a thread. */
+/** SVG is drawn on the server, so charts need no script and print well; the library runs in a thread. */
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
@@ -18,7 +18,6 @@ import { drawInThread } from './draw-in-thread.ts';
 import { columnLabel } from './labels.ts';
 import { escapeAttribute, escapeHtml } from './templates.ts';
 
-/** One drawing; a page with scripts makes the same of `option`. */
 export interface Drawn {
   readonly svg: string;
   readonly option: ChartOption;
@@ -26,7 +25,6 @@ export interface Drawn {
 
 export interface Chart {
   readonly title: string;
-  /** One sentence for readers who cannot see it. */
   readonly description: string;
   readonly wide: Drawn;
   /** For a telephone; a page shows one of the two. */
@@ -37,14 +35,13 @@ export interface ChartOptions {
   /** Pixels of the wide drawing. */
   readonly width?: number;
   readonly maxBars?: number;
-  /** The address behind a bar, a point or a cell; null: none. */
   readonly leadTo?: (rows: readonly ReportRow[], column: string) => string | null;
 }
 
 const DEFAULT_WIDTH = 900;
 const NARROW_WIDTH = 350;
 
-/** A chart for each currency, since amounts of two currencies never share an axis. */
+/** One for each currency, since two currencies never share an axis. */
 export async function drawCharts(result: ReportResult, options: ChartOptions = {}): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>
@@ -56,10 +53,7 @@ export async function drawCharts(result: ReportResult, options: ChartOptions = {
   return (await Promise.all(drawing)).flat();
 }
 
-/**
- * @param page of the dashboard: its script draws the chart again, with values under the pointer; the title may lead to a report
- * @returns HTML of the chart, its title and its description
- */
+/** @param page of the dashboard, whose script draws the chart again; the title may link to a report */
 export function chartFigure(
   { title, description, wide, narrow }: Chart,
   page: { readonly address?: string } | null = null,
@@ -76,7 +70,7 @@ export function chartFigure(
   ].join('\n');
 }
 
-/** Compiles the drawing code before the first reader needs it, which makes drawing three times as fast. */
+/** Compiled drawing code is three times as fast. */
 export async function warmUpDrawing(): Promise<void> {
   const names = Array.from({ length: 8 }, (_, index) => `${index}`);
   const rows = names.flatMap((name) =>
@@ -100,7 +94,7 @@ interface ChartRequest {
   readonly rows: readonly ReportRow[];
 }
 
-/** Nothing when all is zero or unknown: an empty drawing only takes room. */
+/** No chart when all values are zero or unknown. */
 async function drawChart(
   { result, spec, currency, rows }: ChartRequest,
   { width = DEFAULT_WIDTH, maxBars = MAX_BARS, leadTo = () => null }: ChartOptions,
@@ -108,7 +102,6 @@ async function drawChart(
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
-  // A bridge by carrier has the steps of each as one.
   const isBridge = spec.kind === 'waterfall' && spec.roles.series !== undefined;
   const by = [isBridge ? undefined : spec.roles.key, spec.roles.series, spec.roles.y]
     .flatMap((names) => (names === undefined ? [] : columnsOf(result, names)))
@@ -128,7 +121,7 @@ async function drawChart(
   return [{ title, description: describe(drawing, title), wide, narrow }];
 }
 
-/** The last month of a line, where it may still change: it is still open, or known invoices are missing. */
+/** The last month, if the period is still open or known invoices are missing. */
 function incompleteKey(
   { head, columns }: ReportResult,
   { kind, roles }: ChartSpec,
@@ -159,7 +152,7 @@ async function draw(drawing: Drawing, title: string): Promise<Drawn> {
 const DRAWN_MARK =
   /<(path|rect|circle|polygon)\b[^>]*ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)"[^>]*><\/\1>/g;
 
-/** Each mark is a link to its rows. An image holds no links, so it is a group then. */
+/** An image cannot contain links, so it becomes a group. */
 function linked(svg: string, { series }: ChartOption): string {
   let links = 0;
   const drawn = svg.replace(DRAWN_MARK, (shape: string, _tag, at: string, index: string) => {

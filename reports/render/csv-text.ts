@@ -1,13 +1,12 @@
 /**
- * Writes a result as CSV (RFC 4180, CRLF) that a spreadsheet opens without running formulas. Invisible characters are
- * written out; JSON and Parquet keep every text as it is.
+ * RFC 4180, CRLF; a spreadsheet runs no formulas of it. Invisible characters are written out; JSON and
+ * Parquet keep them.
  */
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn } from '../cells.ts';
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 
-/** Renders any rows; the header has the columns' names, not their labels. */
 export function renderCsv({ columns, rows }: Pick<ReportResult, 'columns' | 'rows'>): string {
   return headerOf(columns) + linesOf(rows, columns);
 }
@@ -17,7 +16,7 @@ export async function* streamCsv({ columns, batches }: StreamedResult): AsyncGen
   for await (const rows of batches) yield linesOf(rows, columns);
 }
 
-/** The same for a spreadsheet that takes UTF-8 for another encoding unless a byte order mark begins it. */
+/** Without a byte order mark some spreadsheets misread UTF-8. */
 export async function* streamCsvWithMark(result: StreamedResult): AsyncGenerator<string> {
   yield '\uFEFF';
   yield* streamCsv(result);
@@ -32,16 +31,15 @@ function linesOf(rows: ReportResult['rows'], columns: readonly ReportColumn[]): 
     .map((row) => `${columns.map((column) => cellText(row[column.name] ?? null, column)).join(',')}\r\n`)
     .join('');
 }
-/** Numbers stay as they are, `-1.5000` included; only text can be taken for a formula. */
+/** Only text can be taken for a formula, not `-1.5000`. */
 function cellText(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   return quoted(column.type === 'text' ? withoutFormula(visible(String(cell))) : String(cell));
 }
 
 /**
- * A leading apostrophe makes a spreadsheet show the text instead of computing it. A text that begins with apostrophes before a
- * formula gets one more, so that removing one from each match restores every text. Spreadsheets of
- * East Asia take the wide forms of the signs as well. `export` has the rule in SQL (cli/sql/export.sql).
+ * An apostrophe makes a spreadsheet show the text; one more before apostrophes keeps this reversible. East
+ * Asian spreadsheets accept wide signs. `cli/sql/export.sql` has the same rule.
  */
 function withoutFormula(text: string): string {
   return /^'*(?:[\s\p{Cf}]*[=+\-@|%＝＋－＠\t\r]|[\t\r\n])/u.test(text) ? `'${text}` : text;

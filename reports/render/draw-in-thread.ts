@@ -1,12 +1,9 @@
-/** Draws charts in one thread, which starts with the first of them and again after it ended. */
-
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { ChartOption } from './chart-options.ts';
 
 export interface DrawingRequest {
   readonly option: ChartOption;
-  /** In pixels. */
   readonly width: number;
   readonly height: number;
   readonly title: string;
@@ -33,7 +30,6 @@ interface DrawingThread {
 let thread: DrawingThread | null = null;
 let drawings = 0;
 
-/** @returns the SVG. @throws what the library threw, or that the thread ended */
 export function drawInThread(request: DrawingRequest): Promise<string> {
   thread ??= startThread();
   const { worker, waiting } = thread;

@@ -1,10 +1,7 @@
-/** Cells of tables on pages, as HTML; every value in them is escaped. */
-
 import type { ReportCell } from '../cells.ts';
 import { displayCell } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 
-/** HTML of an amount and its currency, with the exact digits as its title. */
 export function money(cell: ReportCell | undefined, currency?: ReportCell): string {
   if (cell === null || cell === undefined) return '';
   const column = {
@@ -21,7 +18,6 @@ export function money(cell: ReportCell | undefined, currency?: ReportCell): stri
   return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${amount}</span>`;
 }
 
-/** The badge of an invoice's state. */
 export function stateBadge(state: ReportCell | undefined): string {
   const color = STATE_COLORS[String(state)] ?? 'secondary';
   return `<span class="badge bg-${color}-lt">${escapeHtml(stateLabel(state))}</span>`;

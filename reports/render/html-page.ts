@@ -1,4 +1,4 @@
-/** Writes a result as one self-contained HTML page: charts as SVG, no script, no outside address, prints well. */
+/** A self-contained page: charts as SVG, no script, no outside address. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,11 +13,10 @@ import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
 
 const eta = templatesIn(new URL('.', import.meta.url));
-/** Styles of charts, which the dashboard serves as well. */
 export const CHART_CSS = readFileSync(new URL('./chart.css', import.meta.url), 'utf8');
 const REPORT_CSS = `${CHART_CSS}\n${readFileSync(new URL('./report.css', import.meta.url), 'utf8')}`;
 
-/** For the content security policy of the file, which allows this style alone. */
+/** The file's content security policy allows only this style. */
 const CSS_HASH = createHash('sha256').update(REPORT_CSS).digest('base64');
 
 export async function renderHtml(result: ReportResult): Promise<string> {
@@ -30,40 +29,35 @@ export async function renderHtml(result: ReportResult): Promise<string> {
 }
 
 export interface BodyOptions {
-  /** HTML between the answer and the charts. */
   readonly between?: string;
-  /** Keeps a page on a screen small; head, sums and charts are of them all. Rows are counted from 0, `to` exclusive. */
+  /** Limits the table only. Rows are counted from 0, `to` exclusive. */
   readonly page?: {
     readonly from: number;
     readonly to: number;
     readonly previous: string | null;
     readonly next: string | null;
   };
-  /** The columns of the table; all by default. */
   readonly columns?: readonly string[];
-  /** The address of the same page in the order of a column; a file has one order. */
+  /** Address of the page sorted by a column; a file has one order. */
   readonly sortBy?: (column: string) => {
     readonly address: string;
     readonly order: 'ascending' | 'descending' | null;
   };
-  /** The link of a number or an invoice, of one row in the table or several in a chart; a file has none. */
+  /** Link of a cell (one row) or of a chart (several); a file has none. */
   readonly leadTo?: (
     rows: readonly ReportRow[],
     column: string,
   ) => { readonly address: string; readonly isTotal: boolean } | null;
-  /** Gives rows boxes to tick, and a button above them that posts those that are. */
+  /** Adds boxes to rows, and a button that posts the ticked ones. */
   readonly choose?: {
     readonly label: string;
-    /** Where it is posted: `report` and `query` as they are, and `row` for each. */
     readonly action: string;
     readonly report: string;
     readonly query: string;
-    /** null: this row has no box. */
     keyOf(row: ReportRow): string | null;
   };
 }
 
-/** Everything below the heading, as HTML. */
 export async function renderReportBody(result: ReportResult, options: BodyOptions = {}): Promise<string> {
   const { page } = options;
   const currency = onlyValue(result.rows, 'currency_code');
@@ -127,20 +121,17 @@ function isLink({ align, name }: ReportResult['columns'][number]): boolean {
   return align === 'right' || name === 'invoice_number';
 }
 
-/** The value that all rows have; null: they differ, or have none. */
 function onlyValue(rows: readonly ReportRow[], column: string): string | null {
   const values = new Set(rows.map((row) => row[column] ?? null));
   const [value] = values;
   return values.size === 1 && typeof value === 'string' ? value : null;
 }
 
-/** The source of the numbers, in one line. */
 function provenanceOf({ head }: ReportResult): string {
   const proved = head.provedPercent === null ? 'nothing to prove' : `${head.provedPercent} % proved`;
   return `Publication ${head.publication}, ${instantLabel(head.asOf)} · ${grouped(String(head.shipments))} shipments, ${proved} · ${head.level} level · ${head.timeZone}`;
 }
 
-/** Classes by width: days never wrap, short cells rarely, long ones may. */
 function kindOf(text: string, align: 'left' | 'right'): string {
   if (align === 'right') return ' class="number"';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return ' class="day"';

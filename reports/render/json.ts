@@ -1,5 +1,3 @@
-/** JSON of reports: rows, and the document `about` with the head. */
-
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 
 export function renderAbout(result: Omit<ReportResult, 'rows'>): string {

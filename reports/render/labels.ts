@@ -1,11 +1,11 @@
-/** Labels of columns, cells, heads and files for people. JSON, CSV and Parquet do not use them. */
+/** For people; JSON, CSV and Parquet do not use them. */
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
 import type { ReportHead, ReportResult } from '../report-result.ts';
 
-/** `cost_per_lb` with unit `money/lb` reads "Cost per lb"; percentages and days have their unit: "Share of shipments (%)". */
+/** `cost_per_lb` is "Cost per lb"; a unit that the name lacks follows in brackets, except money. */
 export function columnLabel(column: ReportColumn): string {
   if (column.label !== undefined) return visible(column.label);
   const { unit } = column;
@@ -15,7 +15,7 @@ export function columnLabel(column: ReportColumn): string {
   return unit === null || unit.startsWith('money') || isInName ? label : `${label} (${unit})`;
 }
 
-/** Digits are grouped by commas, 1,234,567.8900; nothing is rounded. */
+/** Digits are grouped; nothing is rounded. */
 export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
@@ -24,7 +24,6 @@ export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   return visible(String(cell));
 }
 
-/** ISO 8601 UTC as people read it, to the second. */
 export function instantLabel(at: string): string {
   return at
     .replace('T', ' ')
@@ -32,7 +31,6 @@ export function instantLabel(at: string): string {
     .replace('Z', ' UTC');
 }
 
-/** The head of a result as label and value, in the order in which it is read. */
 export function headLines(head: ReportHead): [string, string][] {
   const { filters } = head;
   const chosen: [string, readonly string[]][] = [
@@ -62,7 +60,6 @@ export function headLines(head: ReportHead): [string, string][] {
   ];
 }
 
-/** Both units are named, whatever was weighed in them. */
 export function weighedLabel({ weighed }: ReportHead): string {
   const amounts = [
     `${grouped(String(weighed.inPounds))} in lb`,
@@ -72,7 +69,6 @@ export function weighedLabel({ weighed }: ReportHead): string {
   return amounts.join(', ');
 }
 
-/** `1234567.5` becomes `1,234,567.5`; the digits themselves stay as they are. */
 export function grouped(digits: string): string {
   const [whole = '', ...fraction] = digits.split('.');
   return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ','), ...fraction].join('.');
@@ -80,7 +76,7 @@ export function grouped(digits: string): string {
 
 const digitsByCurrency = new Map<string, number>();
 
-/** Decimals of an ISO 4217 currency; 2 when unknown. */
+/** ISO 4217; 2 when unknown. */
 export function digitsOf(currency: string): number {
   const found = digitsByCurrency.get(currency);
   if (found !== undefined) return found;
@@ -91,15 +87,14 @@ export function digitsOf(currency: string): number {
   return digits ?? 2;
 }
 
-/** `carriers_2026-10-01_2026-10-31.csv`, `carriers_from-2026-10-01.csv`. @param extension without a dot */
+/** `carriers_2026-10-01_2026-10-31.csv`. @param extension without a dot */
 export function fileNameOf(result: Pick<ReportResult, 'name' | 'head'>, extension: string): string {
   return `${[result.name, ...periodOf(result)].join('_')}.${extension}`;
 }
 
-/** Excel's limit. */
 const MAX_SHEET_NAME_LENGTH = 31;
 
-/** `carriers 2026-10-01 2026-10-31`; without the days when the name would be too long. */
+/** Excel allows 31 characters; without the days when the name is longer. */
 export function sheetNameOf(result: Pick<ReportResult, 'name' | 'head'>): string {
   const whole = [result.name, ...periodOf(result)].join(' ');
   return whole.length > MAX_SHEET_NAME_LENGTH ? result.name.slice(0, MAX_SHEET_NAME_LENGTH) : whole;
@@ -112,20 +107,17 @@ function periodOf({ head }: Pick<ReportResult, 'head'>): readonly string[] {
   return to === null ? [] : [`until-${to}`];
 }
 
-/** `3 invoices`. */
 export function plural(count: number, noun: string): string {
   return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The text of a cell in a table of a page. */
 export interface DisplayCell {
   readonly text: string;
-  /** The whole value, where `text` is rounded; else null. */
   readonly exact: string | null;
   readonly isNegative: boolean;
 }
 
-/** Amounts with the decimals of their currency, other decimals with two, percentages with their sign; exact digits apart. */
+/** Amounts have the decimals of their currency, other decimals two. */
 export function displayCell(row: ReportRow, column: ReportColumn): DisplayCell {
   const cell = row[column.name] ?? null;
   const exact = cellLabel(cell, column);
@@ -146,7 +138,7 @@ function isBelowZero(cell: unknown): boolean {
   return (typeof cell === 'string' || typeof cell === 'number') && /^-\d*\.?\d*[1-9]/.test(String(cell));
 }
 
-/** Decimal text with this number of digits after the point, rounded half away from zero. */
+/** Half away from zero. */
 export function roundedTo(text: string, digits: number): string {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const kept = BigInt(`${whole}${fraction.slice(0, digits).padEnd(digits, '0')}`);

@@ -1,4 +1,4 @@
-/** Writes a result as Parquet with real types, decimals and dates as such, and its head as the metadata `billsync_about`. */
+/** The head is the metadata `billsync_about`. */
 
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,8 +23,8 @@ import type { StreamedResult } from '../report-result.ts';
 import { renderAbout } from './json.ts';
 
 /**
- * The bytes of the Parquet file. It is made in a temporary folder, since DuckDB writes to paths only; rows wait in a file there,
- * so that their number is not limited by memory.
+ * DuckDB writes only to paths, so the file is made in a temporary folder; rows wait in a file there, not in
+ * memory.
  */
 export async function* renderParquet({ batches, ...result }: StreamedResult): AsyncGenerator<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-report-'));
@@ -65,7 +65,6 @@ async function writeParquet(
   }
 }
 
-/** Column names come from our own SQL files; they are quoted all the same. */
 function tableSql(columns: readonly ReportColumn[]): string {
   const list = columns.map((column) => `"${column.name.replaceAll('"', '""')}" ${duckType(column)}`);
   return `create table report (${list.join(', ')})`;

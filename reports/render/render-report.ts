@@ -1,5 +1,3 @@
-/** Renders a result in any format. */
-
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 import { streamCsv, streamCsvWithMark } from './csv-text.ts';
 import { renderAbout, streamJson, streamNdjson } from './json.ts';
@@ -7,9 +5,8 @@ import { renderTable, type TableOptions } from './table-text.ts';
 
 interface Form {
   readonly contentType: string;
-  /** Without a dot. */
   readonly extension: string;
-  /** true: bytes that do not belong on a terminal. */
+  /** true: does not belong on a terminal. */
   readonly isBinary: boolean;
 }
 
@@ -25,12 +22,9 @@ interface Format extends Form {
   readonly stream: (result: StreamedResult, options: TableOptions) => AsyncIterable<string | Uint8Array>;
 }
 
-/** Media type of a workbook. */
 export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
-/**
- * All formats by name. Large modules are imported on use, so that a table is fast. Table and HTML need all rows in memory.
- */
+/** Large modules are imported on use, so that a table is fast. Table and HTML need all rows in memory. */
 const FORMATS = {
   table: text('text/plain; charset=utf-8', 'txt', whole(renderTable)),
   json: text('application/json', 'json', streamJson),
@@ -53,11 +47,10 @@ const FORMATS = {
   }),
 } satisfies Readonly<Record<string, Format>>;
 
-/** `about` is the head for formats without one: filters, publication, proof, notes. */
+/** `about` is the head, for formats without one. */
 export type ReportFormat = keyof typeof FORMATS;
 export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
 
-/** The format that the ending of a file's name means; undefined: none. */
 export function formatOf(path: string): ReportFormat | undefined {
   return REPORT_FORMATS.find((format) => path.toLowerCase().endsWith(`.${FORMATS[format].extension}`));
 }
@@ -66,7 +59,7 @@ export function extensionOf(format: ReportFormat): string {
   return FORMATS[format].extension;
 }
 
-/** The form piece by piece, for results of any size. Text is UTF-8; decimals keep their digits in all forms. */
+/** For results of any size. Text is UTF-8; decimals keep their digits. */
 export function streamReport(
   result: StreamedResult,
   format: ReportFormat,
@@ -76,7 +69,6 @@ export function streamReport(
   return { ...form, parts: stream(result, options) };
 }
 
-/** The same in one piece, of rows that are in memory. */
 export async function renderReport(
   result: ReportResult,
   format: ReportFormat,

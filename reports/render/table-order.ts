@@ -1,5 +1,3 @@
-/** Sorts the rows of a table, and sums them. */
-
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
@@ -7,10 +5,7 @@ import { invalidFilter } from '../errors.ts';
 import { didYouMean } from '../nearest-names.ts';
 import type { ReportResult } from '../report-result.ts';
 
-/**
- * @param sort a column, with `-` before it for the largest first; rows that have none there come last
- * @throws ReportError the result has no such column
- */
+/** @param sort a column, with `-` for largest first; nulls are last @throws ReportError no such column */
 export function sortedBy(result: ReportResult, sort: string): ReportResult {
   const name = sort.replace(/^-/, '');
   const column = result.columns.find((each) => each.name === name);
@@ -28,7 +23,7 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as requested` };
 }
 
-/** Totals of rows that count no line twice, also of two periods. */
+/** Columns whose totals count no line twice, also of two periods. */
 export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): readonly string[] {
   const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => drilldown?.exact[name] === name);
   return equal.includes('billing_cost')
@@ -36,14 +31,13 @@ export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): re
     : [];
 }
 
-/** One row for each currency and partner with several rows: exact sums of the columns that add up, all others null. */
+/** For each currency and partner with several rows; columns that cannot be summed are null. */
 export function sumsOf(result: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
   const sums = addUp(result);
   for (const row of result.rows) sums.add(row);
   return sums.rows();
 }
 
-/** The same of rows that come one after the other. */
 export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | 'summed'>) {
   const hasCurrency = columns.some(({ name }) => name === 'currency_code');
   const added = hasCurrency ? columns.filter(({ name }) => summed.includes(name)) : [];
@@ -83,7 +77,6 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
   };
 }
 
-/** Decimals by all their digits. */
 function compared(left: ReportCell, right: ReportCell, { type, scale }: ReportColumn): number {
   if (type === 'count') return Number(left) - Number(right);
   if (type !== 'decimal') return String(left) < String(right) ? -1 : Number(String(left) > String(right));

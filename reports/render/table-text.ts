@@ -1,12 +1,10 @@
-/** Draws a result for the terminal: fits its width, numbers aligned at their point, a bar where it helps. */
-
 import stringWidth from 'string-width';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { cellLabel, columnLabel } from './labels.ts';
 
 export interface TableOptions {
-  /** Columns of the terminal; undefined: not a terminal, so nothing is cut or left out. */
+  /** Undefined: not a terminal, so nothing is cut or left out. */
   readonly width?: number | undefined;
   readonly color?: boolean | undefined;
 }
@@ -20,7 +18,6 @@ interface Column {
 
 const GAP = '  ';
 const MIN_TEXT_WIDTH = 8;
-/** Beside the first column: a cost and its currency. */
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['currency_code', 'billing_cost']);
 const MIN_BAR_WIDTH = 6;
 const MAX_BAR_WIDTH = 24;
@@ -34,7 +31,6 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
   const bold = (text: string): string => (options.color ? `\u001b[1m${text}\u001b[22m` : text);
   const lines: string[] = [];
   for (let line = 0; line < heads; line += 1) {
-    // Headings are aligned to the bottom.
     lines.push(bold(joined(columns, (column) => column.head[line - heads + column.head.length] ?? '')));
   }
   lines.push(joined(columns, (column) => '─'.repeat(column.width)));
@@ -50,7 +46,7 @@ export function renderTable(result: ReportResult, options: TableOptions = {}): s
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
 }
 
-/** Detail columns are left out first, then the last ones; text is shortened, numbers are never cut. */
+/** Leaves out detail columns, then the last ones; shortens text, never numbers. */
 function fitted(result: ReportResult, width: number | undefined): Column[] {
   const all = result.columns.map((column) => measured(result, column));
   if (width === undefined || lineWidth(all) <= width) return all;
@@ -119,7 +115,7 @@ function lineWidth(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
 }
 
-/** A bar for each row, as long as its share of its currency's largest; undefined when there is no room or no chart. */
+/** In proportion to the largest of the currency; undefined: no room or no chart. */
 function barsOf(result: ReportResult, room: number | undefined): string[] | undefined {
   const value = result.charts.find((chart) => chart.kind === 'bar')?.roles.value;
   const width = Math.min(MAX_BAR_WIDTH, (room ?? 0) - GAP.length);

@@ -1,12 +1,10 @@
-/** Templates of pages. Every value is escaped, except in a raw tag. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { visible } from '../../lib/wire/text.ts';
 
-/** Reads all templates of a folder at once, so that a running process does not mix them with those of a newly installed version. */
+/** Read at once, so that a running process does not mix them with those of a newly installed version. */
 export function templatesIn(folder: URL): Eta {
   const views = fileURLToPath(folder);
   const names = readdirSync(views).filter((name) => name.endsWith('.eta'));
@@ -15,7 +13,6 @@ export function templatesIn(folder: URL): Eta {
     views,
     autoTrim: false,
     cache: true,
-    // Unknown values are empty.
     escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
   });
   eta.readFile = (path) => {
@@ -26,12 +23,15 @@ export function templatesIn(folder: URL): Eta {
   return eta;
 }
 
-/** For visible text. Control and bidirectional characters are written out, so that names cannot imitate others. */
+/**
+ * For visible text: control and bidirectional characters are written out, so that names cannot imitate
+ * others.
+ */
 export function escapeHtml(value: unknown): string {
   return escapeAttribute(visible(String(value)));
 }
 
-/** For the value of a form's field, which must be sent back unchanged. */
+/** For form fields, which must be sent back unchanged. */
 export function escapeAttribute(value: unknown): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -1,11 +1,10 @@
-/** Writes an XLSX workbook (ECMA-376) row by row, so that a sheet of a million rows takes no more memory than one of ten. */
+/** XLSX (ECMA-376) row by row: a sheet of a million rows takes no more memory than one of ten. */
 
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 import { ReportError } from '../errors.ts';
 
 export interface CellStyle {
-  /** A number format, as `#,##0.00`. */
   readonly format?: string;
   readonly bold?: boolean;
   /** In points; 11 by default. */
@@ -16,29 +15,26 @@ export interface CellStyle {
   readonly hasLineBelow?: boolean;
 }
 
-/** Text is always stored as text, so a value that looks like a formula stays one. A date is its midnight in UTC. */
+/** Text is stored as text, never as a formula. A date is its midnight in UTC. */
 export type Cell = ({ readonly value: string | number | boolean | Date } & CellStyle) | null;
 export type Row = readonly Cell[];
 
 export interface Sheet {
   readonly name: string;
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
-  /** In characters, a column each. */
   readonly widths: readonly number[];
-  /** A header in the first row that stays visible; the `filteredRows` rows below it can be filtered by each column. */
   readonly hasHeader?: boolean;
-  /** Called after the last row; null: no filter. */
+  /** Rows below the header that can be filtered, called after the last row; null: no filter. */
   readonly filteredRows?: () => number | null;
 }
 
-/** ST_PaperSize. */
 export const PAPER_NUMBERS = { a4: 9, letter: 1 } as const;
 
 const MAX_ROWS = 1_048_576;
 const MAX_CELL_LENGTH = 32_767;
-/** Texts that are stored once for the workbook; those beyond, such as tracking numbers, are stored in their cells. */
+/** Further texts, such as tracking numbers, are stored in their cells. */
 const MAX_SHARED = 50_000;
-/** Equal content gives equal bytes, at whatever time and in whatever zone it is written. */
+/** Equal content gives equal bytes. */
 const ZIP_TIME = { mtime: new Date(2000, 0, 1), forceDosTimestamp: true } as const;
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -47,9 +43,8 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
 /**
- * The bytes of the file. Sheets are printed in landscape, as wide as the page.
- *
- * @throws ReportError from the stream: a sheet has more rows, or a cell more characters, than the format allows
+ * Printed in landscape, as wide as the page. @throws ReportError from the stream: too many rows or characters
+ * for the format
  */
 export function writeWorkbook(
   sheets: readonly Sheet[],
@@ -150,7 +145,7 @@ function cellXml(cell: NonNullable<Cell>, place: string, { styles, texts }: Used
   const marks = style === 0 ? `r="${place}"` : `r="${place}" s="${style}"`;
   if (typeof value === 'number') return `<c ${marks}><v>${value}</v></c>`;
   if (typeof value === 'boolean') return `<c ${marks} t="b"><v>${value ? 1 : 0}</v></c>`;
-  // Days are counted so that 1970-01-01 is 25569.
+  // Day 25569 is 1970-01-01.
   if (value instanceof Date) return `<c ${marks}><v>${value.getTime() / 86_400_000 + 25_569}</v></c>`;
   if (value.length > MAX_CELL_LENGTH)
     throw new ReportError('workbook-limit', [
@@ -164,16 +159,15 @@ function cellXml(cell: NonNullable<Cell>, place: string, { styles, texts }: Used
   return `<c ${marks} t="inlineStr"><is><t xml:space="preserve">${escapedText(value)}</t></is></c>`;
 }
 
-/** A: 1, Z: 26, AA: 27. */
 function columnLetters(column: number): string {
   const rest = Math.floor((column - 1) / 26);
   return `${rest === 0 ? '' : columnLetters(rest)}${String.fromCharCode(65 + ((column - 1) % 26))}`;
 }
 
-/** Characters that XML 1.0 cannot hold at all, which ST_Xstring writes as `_xHHHH_`; a lone surrogate is one. */
+/** XML 1.0 cannot contain these; ST_Xstring writes them as `_xHHHH_`. */
 const UNWRITABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/gu;
 
-/** A text that looks like such an escape is escaped itself (ECMA-376, 22.9.2.19), or readers would undo it. */
+/** Text that looks like such an escape is escaped, or readers would undo it (ECMA-376, 22.9.2.19). */
 function escapedText(text: string): string {
   return escaped(text.replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_'));
 }
@@ -191,10 +185,8 @@ function escaped(text: string): string {
     );
 }
 
-/** Shared parts that the sheets refer to; written after them. */
 interface Used {
   readonly styles: Styles;
-  /** Each with its number. */
   readonly texts: Map<string, number>;
 }
 
@@ -209,7 +201,6 @@ interface Styles {
   readonly all: readonly CellStyle[];
 }
 
-/** Each style has the number of its first use; 0 is the plain one. */
 function collectStyles(): Styles {
   const all: CellStyle[] = [{}];
   const numbers = new Map<string, number>([[keyOf({}), 0]]);
@@ -229,7 +220,7 @@ function keyOf({ format, bold, size, align, isTop, wraps, hasLineBelow }: CellSt
   return `${format ?? ''}|${bold ?? ''}|${size ?? ''}|${align ?? ''}|${isTop ?? ''}|${wraps ?? ''}|${hasLineBelow ?? ''}`;
 }
 
-/** Each style has its own font and number format: there are about a dozen. Custom formats begin at 164. */
+/** Each style has its own font and number format; custom formats begin at 164. */
 function* stylesXml({ all }: Styles): Generator<string> {
   const list = (name: string, items: readonly string[]): string =>
     `<${name} count="${items.length}">${items.join('')}</${name}>`;

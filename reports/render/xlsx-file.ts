@@ -1,12 +1,10 @@
-/** Writes a result as an Excel workbook: the rows on one sheet, head and notes on another. */
-
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import type { StreamedResult } from '../report-result.ts';
 import { cellLabel, columnLabel, headLines, sheetNameOf } from './labels.ts';
 import { addUp } from './table-order.ts';
 import { type Cell, type Row, writeWorkbook } from './workbook.ts';
 
-/** Excel keeps 15 significant digits; a decimal with more is written as text, so that none is lost. */
+/** Excel keeps 15 significant digits; a decimal with more is written as text. */
 const EXCEL_DIGITS = 15;
 
 type Rows = Pick<StreamedResult, 'columns' | 'batches' | 'summed'>;
@@ -15,14 +13,13 @@ export function renderXlsx(result: StreamedResult): AsyncIterable<Uint8Array> {
   return renderWorkbook(result, { sheet: sheetNameOf(result), about: aboutReport(result) });
 }
 
-/** Rows on a sheet of that name, what they add up to, and a sheet "About" of labels and texts beside it. */
 export async function* renderWorkbook(
   { columns, batches, summed }: Rows,
   { sheet, about }: { readonly sheet: string; readonly about: readonly (readonly [string, string])[] },
 ): AsyncGenerator<Uint8Array> {
   const iterator = batches[Symbol.asyncIterator]();
   try {
-    // The widths come before the rows, so they are those of the first ones.
+    // Widths come before the rows, so the first batch determines them.
     const first = await iterator.next();
     const sample = first.done === true ? [] : first.value;
     const sums = addUp({ columns, summed: summed ?? [] });
@@ -97,7 +94,6 @@ function digitsOf(decimal: string): number {
   return decimal.replace(/\D/g, '').replace(/^0+/, '').length;
 }
 
-/** Width of a column in characters, by its heading and longest cell: 12 to 48. */
 export function widthOf({ rows }: { readonly rows: readonly ReportRow[] }, column: ReportColumn): number {
   const longest = rows.reduce(
     (most, row) => Math.max(most, cellLabel(row[column.name] ?? null, column).length),

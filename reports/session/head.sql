@@ -2,8 +2,8 @@
 select sequence, published_at from publication order by sequence desc limit 1
 
 -- name: levels
--- Shipments and invoices by level without filters; they decide the default level. Grouped by partner, so that all sessions
--- share the result. Counts are those of loads, so no row is read.
+-- Without filters, for the default level; by partner, so that all sessions share the result. Reads no
+-- shipment row.
 select
     partner_id,
     invoice_level as level,
@@ -14,7 +14,7 @@ group by all
 order by level
 
 -- name: levels-as-known-on
--- The same as levels, of the shipments that counted at an instant; of invoices as they are now.
+-- As levels, of shipments that counted at an instant; invoices are as they are now.
 select i.partner_id, i.level, i.all_invoices, coalesce(s.all_shipments, 0) as all_shipments
 from (select partner_id, invoice_level as level, count(*) as all_invoices from invoices group by all) as i
 left join (select partner_id, invoice_level as level, count(*) as all_shipments from known_shipments group by all) as s
@@ -22,7 +22,6 @@ left join (select partner_id, invoice_level as level, count(*) as all_shipments 
 order by level
 
 -- name: head
--- The counts of the head by level: shipments that pass the filters, by unit of weight, and those that are proved.
 with counted as (
     select
         invoice_id,
@@ -39,7 +38,7 @@ select
     cast(coalesce(sum(c.in_pounds), 0) as bigint) as in_pounds,
     cast(coalesce(sum(c.in_kilograms), 0) as bigint) as in_kilograms,
     cast(coalesce(sum(c.shipments) filter (where i.proof in ('hash', 'header')), 0) as bigint) as proved,
-    -- Money, count and currency contradict an invoice; the dates of late charges do not (see the report proof).
+    -- The dates of late charges do not contradict an invoice.
     count(*) filter (
         where i.invoice_id in (
             select invoice_id from discrepancy_lines where rule in ('total-amount', 'shipment-count', 'currency')
@@ -50,20 +49,18 @@ join invoice_state as i on i.invoice_id = c.invoice_id
 group by all
 
 -- name: invoices-left-out
--- The number of invoices that pass the filters and are of another level than the reported one.
 select count(*) as invoices
 from filtered_invoices
 where not matches_level(invoice_level)
 
 -- name: not-counted
--- Invoices of a period that are announced and in no total: the first three by number, each with their number and the last day
--- that is billed. By ship date the period is that of the invoice's header; an invoice without dates may be of any period.
+-- Announced invoices that are in no total: the first three by number, with their count and the last billed
+-- day. An invoice without dates may be of any period.
 with dated as (
     select
         *,
         report_date_of(coalesce(invoice_start_date, invoice_date), invoice_date) as first_day,
         report_date_of(coalesce(invoice_end_date, invoice_date), invoice_date) as last_day,
-        -- As known at an instant, an invoice that was loaded later waits.
         load_id is not null
         and coalesce(first_loaded_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
             as is_loaded
@@ -82,6 +79,7 @@ missing as (
         coalesce(invoice_number, cast(invoice_id as varchar)) as number,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         if(load_id is null, state, 'finalized') as state,
+        cast(cast(stated_total_amount as decimal(18, 2)) as varchar) || ' ' || stated_currency_code as stated,
         count(*) over () as found
     from dated
     where not is_loaded
@@ -93,7 +91,7 @@ missing as (
     order by number
     limit 3
 )
-select b.billed_to, m.number, m.tenant, m.state, coalesce(m.found, 0) as found
+select b.billed_to, m.number, m.tenant, m.state, m.stated, coalesce(m.found, 0) as found
 from billed as b
 left join missing as m on true
 order by m.number

@@ -1,27 +1,23 @@
 -- name: shipments-as-published
--- The shipments of finalized, not voided invoices as they are known now, of the selected partners.
 create or replace temp view known_shipments as
 select * from shipments where matches_partner(partner_id)
 
 -- name: shipments-as-known-on
--- The same as known at an instant, without later versions and voids.
 create or replace temp view known_shipments as
 select * from shipments_as_known_on(cast(getvariable('as_known_on') as timestamptz)) where matches_partner(partner_id)
 
 -- name: base-plain
--- Every tenant has one name in all its rows, so no label is needed.
 create or replace temp view base_shipments as
 select * from known_shipments
 
 -- name: base-labelled
--- Some tenants are labelled with another name than their rows have.
 create or replace temp view base_shipments as
 select s.* replace (coalesce(n.label, s.tenant) as tenant)
 from known_shipments as s
 left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
 
 -- name: described-shipments
--- The shipments of the selected partners with what reports derive from each; `is_examined` when it passes every filter but the level.
+-- `is_examined`: it passes every filter but the level.
 create or replace temp view described_shipments as
 select
     *,
@@ -32,21 +28,18 @@ select
 from base_shipments
 
 -- name: filtered-shipments
--- The shipments that pass every filter but the level.
 create or replace temp view filtered_shipments as
 select * from described_shipments where is_examined
 
 -- name: loaded-shipments
--- All shipments of the reported level, whatever the filters. Reports compare examined lines with these. Levels are never mixed:
--- a partner-level invoice sums the shipments of all tenants, and adding both would count twice (spec 2.9).
--- `rated` is the weight as its carrier rates it: in whole pounds, unless a file of --weights sets other steps.
+-- Reports compare examined lines with these. Levels are never mixed: a partner-level invoice sums the
+-- shipments of all tenants (spec 2.9). `rated`: whole pounds, unless --weights sets other steps.
 create or replace temp view loaded_shipments as
 select *, rated_lb(billable_weight, billable_weight_unit) as rated
 from described_shipments
 where matches_level(level)
 
 -- name: loaded-shipments-rated
--- The same with weights rated by the file of --weights.
 create or replace temp view loaded_shipments as
 select s.*, w.rated
 from described_shipments as s
@@ -55,12 +48,10 @@ left join rated_weights as w
 where matches_level(s.level)
 
 -- name: selected-shipments
--- The shipments a report counts: those that pass the filters, of one level.
 create or replace temp view selected_shipments as
 select * from loaded_shipments where is_examined
 
 -- name: weighed
--- The number of rows that pass the filters, by invoice and unit of weight.
 create or replace temp view weighed as
 select
     invoice_id,
@@ -71,8 +62,7 @@ from filtered_shipments
 group by all
 
 -- name: known-invoices
--- All invoices of the selected partners, whatever their state, with the names that the reports give to tenants.
--- An invoice that has no rows yet takes the name under which the same tenant was billed before.
+-- In any state. An invoice without rows takes the name under which the tenant was billed before.
 create or replace temp view known_invoices as
 select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
 from invoices as i
@@ -81,14 +71,12 @@ left join tenant_labels as l on l.tenant_key = tenant_key(i.tenant_id, i.tenant)
 where matches_partner(i.partner_id)
 
 -- name: no-rated-weights
--- Without --weights every carrier rates in whole pounds, so no weight is looked up.
 create or replace temp table rated_weights (
     carrier varchar, billable_weight decimal(18, 4), billable_weight_unit varchar, rated bigint
 )
 
 -- name: rated-weights
--- The rated weight of each billed weight and carrier, by the steps of --weights. Units are 10^-14 lb
--- (exact_weight).
+-- By the steps of --weights. Units are 10^-14 lb (exact_weight).
 create or replace temp table rated_weights as
 with bands as (
     select
@@ -99,7 +87,6 @@ with bands as (
         exact_weight(up_to, unit) as up_to
     from weights
     union all
-    -- Other carriers rate in whole pounds.
     select '', 'lb', 10000, 10000000000, null where not exists (select 1 from weights where carrier is null)
 ),
 carriers as (
@@ -149,5 +136,4 @@ select
 from stepped
 
 -- name: rated-as
--- A rated weight already contains its pounds, weight and unit.
 create or replace temp macro rated_as(rated) as rated

@@ -1,5 +1,6 @@
 -- name: matched-rates
--- The rows of --rates that fit a loaded line above zero, whether or not another row fits it better (see rated-cells.sql), whatever the filters.
+-- Whatever the filters, for all statements here; a rate matches even if another fits better (see
+-- rated-cells).
 create or replace temp view matched_rows as
 with places as (
     select distinct
@@ -25,14 +26,12 @@ join rates as r
     and (r.valid_to is null or p.day < r.valid_to)
 
 -- name: matched-weights
--- The rows of --weights whose carrier has loaded lines; a row for all carriers always counts, whatever the filters.
 create or replace temp view matched_rows as
 select f.line
 from weights as f
 where f.carrier is null or lower(f.carrier) in (select distinct lower(carrier) from loaded_shipments)
 
 -- name: matched-costs
--- The rows of --costs whose tracking number a loaded line of their carrier has in their currency, whatever the filters.
 create or replace temp view matched_rows as
 select distinct f.line
 from loaded_shipments as s
@@ -40,7 +39,6 @@ join costs as f
     on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
 
 -- name: matched-accepted
--- The rows of --accepted that accept a difference that an invoice has, whatever the filters.
 create or replace temp view matched_rows as
 select distinct f.line
 from (
@@ -49,7 +47,7 @@ from (
 join accepted as f on f.rule = i.rule and (f.invoice_number is null or f.invoice_number = i.invoice_number)
 
 -- name: matched-payments
--- The rows of --payments that are of a finalized invoice that was not voided, as invoices-owed.sql divides them, whatever the filters.
+-- As invoices-owed divides payments.
 create or replace temp view matched_rows as
 select distinct f.line
 from payments as f
@@ -58,7 +56,6 @@ join invoice_totals as o
     and (f.tenant is null or lower(f.tenant) in (lower(o.tenant), lower(o.tenant_id), lower(o.partner_tenant_id)))
 
 -- name: matched-statements
--- The rows of --statements for whose carrier, date and currency a line is loaded, whatever the filters.
 create or replace temp view matched_rows as
 select distinct f.line
 from loaded_shipments as s
@@ -67,7 +64,6 @@ join statements as f
     and f.currency_code = s.currency_code
 
 -- name: matched-disputes
--- The rows of --disputes whose tracking number a loaded line of their carrier has in their currency, whatever the filters.
 create or replace temp view matched_rows as
 select distinct f.line
 from loaded_shipments as s
@@ -75,7 +71,6 @@ join disputes as f
     on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
 
 -- name: matched-budget
--- The rows of --budget for whose month, tenant and carrier a line is loaded, whatever the filters.
 create or replace temp view matched_rows as
 with billed as (
     select distinct
@@ -89,7 +84,6 @@ join budget as f
     and (f.carrier is null or lower(f.carrier) = s.carrier)
 
 -- name: matched-fx
--- The rows of --fx by which a loaded line can be converted for the budget, whatever the filters.
 create or replace temp view matched_rows as
 with billed as (
     select distinct month_of(report_date) as month, currency_code from loaded_shipments

@@ -2,12 +2,10 @@
 select partner_id, partner from main.partners order by partner_id nulls last
 
 -- name: partner-ids
--- A null id is that of invoices whose partner is not known.
 select distinct partner_id, null as partner from invoice_state order by partner_id nulls last
 
 -- name: tenants-are-plain
--- Whether every tenant has one name and no two tenants the same, so that no labels are needed: four times as fast as finding
--- the labels. A tenant without rows is named by the partner's id of it.
+-- One name for each tenant, all different: four times as fast as finding labels.
 with named as (
     select
         i.tenant_id,
@@ -27,12 +25,10 @@ select
 from named
 
 -- name: no-labels
--- Every tenant has one name in all its rows, so no label is needed.
 create or replace temp table tenant_labels (tenant_key varchar, label varchar)
 
 -- name: tenant-labels
--- Labels of tenants that were renamed (their latest name) or share a name (the name with its id, or "no id"). All other
--- tenants keep the name of their rows.
+-- Only for renamed tenants (latest name) and shared names (with id, or "no id").
 create or replace temp table tenant_labels as
 with named as (
     select
@@ -64,7 +60,8 @@ labelled as (
 select tenant_key, label from labelled where is_renamed or label <> tenant
 
 -- name: tenants-known
--- The values of --tenant: each tenant by the key of its rows in the reports, with all its present and former names. A partner-level invoice's rows carry the partner's name.
+-- By the key of its rows, with present and former names. Rows of a partner-level invoice have the partner's
+-- name.
 with known as (
     select
         tenant_id,
@@ -89,7 +86,7 @@ left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
 order by k.tenant, k.tenant_id nulls last
 
 -- name: carriers-known
--- As they are written in all files, those of voided invoices included. The empty text means none.
+-- Includes voided invoices; the empty text means none.
 select distinct coalesce(carrier, '') as value
 from (select distinct carrier from shipment_rows)
 order by value
@@ -100,7 +97,6 @@ from (select distinct carrier_zone from shipment_rows)
 order by value
 
 -- name: currencies-known
--- The values of --currency.
 select distinct currency_code as value from known_shipments
 union
 select distinct currency_code from invoices where currency_code is not null

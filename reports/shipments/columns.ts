@@ -1,9 +1,6 @@
-/** The columns of the shipment list, the default ones, and sorting. */
-
 import { invalidFilter } from '../errors.ts';
 import { didYouMean } from '../nearest-names.ts';
 
-/** DuckDB's type by column, in the order of the list. */
 const TYPES = {
   tenant: 'varchar',
   invoice_number: 'varchar',
@@ -43,18 +40,13 @@ export interface ShipmentSort {
 
 export const DEFAULT_SORT = '-ship_date';
 
-/**
- * @param names as typed; none means all
- * @returns those columns in the order of the list
- * @throws ReportError naming the nearest that exists
- */
 export function checkColumns(names: readonly string[]): readonly ShipmentColumn[] {
   const given = names.flatMap((name) => name.split(',')).map((name) => name.trim());
   const chosen = new Set(given.filter((name) => name !== '').map((name) => columnOf('columns', name)));
   return chosen.size === 0 ? SHIPMENT_COLUMNS : SHIPMENT_COLUMNS.filter((name) => chosen.has(name));
 }
 
-/** `ship_date`, or `-ship_date` for the largest first. @throws ReportError */
+/** `-ship_date`: largest first. @throws ReportError */
 export function checkSort(text: string): ShipmentSort {
   const isDescending = text.startsWith('-');
   const column = columnOf('sort', isDescending ? text.slice(1) : text);

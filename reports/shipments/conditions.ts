@@ -1,9 +1,6 @@
 /**
- * Conditions of the shipment list besides the filters of all reports: tracking number, service, origin, invoice, ranges of cost
- * and weight; and `is_COLUMN`, exactly the value of a report's row, for drill-down.
- *
- * Values are bound, those of one condition as one list: DuckDB's planning time grows with the square of the number of bound
- * values and cannot be interrupted.
+ * `is_COLUMN` is exactly the value of a report's row, for drill-down. Values of a condition are bound as one
+ * list: DuckDB's planning time grows with the square of the number of bound values and cannot be interrupted.
  */
 
 import { uuidOrNull } from '../../lib/wire/text.ts';
@@ -11,21 +8,18 @@ import { invalidFilter } from '../errors.ts';
 import { didYouMean } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';
 
-/** As typed, by name; several values of one name mean any of them, several names all of them. */
+/** Values of one name are alternatives; all names apply. */
 export type ShipmentConditions = Readonly<Record<string, readonly string[]>>;
 
 export interface BoundConditions {
-  /** An expression over `selected_shipments as s`; `true` without conditions. */
   readonly sql: string;
   readonly values: Readonly<Record<string, string | readonly string[]>>;
-  /** As text, for the head. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
 interface Condition {
-  /** For the head and for the fields of a form. */
   readonly label: string;
-  /** Alternative expressions; `bind` binds a text or list and returns its placeholder. */
+  /** Alternatives; `bind` returns the placeholder of a text or list. */
   readonly sql: (values: readonly string[], bind: Bind) => readonly string[];
 }
 
@@ -45,9 +39,7 @@ const TYPED: Readonly<Record<string, Condition>> = {
   days_to: day('Reported to', '<='),
 };
 
-/**
- * Groups of reports: the expression, and how a bound value is compared. Names get the prefix `is_`; an empty value is "none".
- */
+/** The expression, and how a bound value is compared; an empty value is "none". */
 const EXACT: Readonly<Record<string, readonly [expression: string, value?: string]>> = {
   tenant: ['s.tenant'],
   tenant_id: ['s.tenant_id'],
@@ -81,7 +73,6 @@ export const TYPED_CONDITIONS = Object.entries(TYPED).map(([name, { label }]) =>
 export const EXACT_CONDITIONS = Object.keys(EXACT).map((name) => `is_${name}`);
 export const CONDITION_NAMES: readonly string[] = [...Object.keys(TYPED), ...EXACT_CONDITIONS];
 
-/** @throws ReportError naming the condition and its value */
 export function bindConditions(conditions: ShipmentConditions): BoundConditions {
   const values: Record<string, string | readonly string[]> = {};
   const bind: Bind = (value) => {
@@ -136,7 +127,6 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
   ];
 }
 
-/** @param compared expression of a bound value, `?` */
 function anyOf(expression: string, compared: string): Condition['sql'] {
   return (values, bind) => {
     const [value] = values;
@@ -147,7 +137,7 @@ function anyOf(expression: string, compared: string): Condition['sql'] {
   };
 }
 
-/** As typed, without blanks and in upper case; a final `*` matches the rest. */
+/** Also without blanks and in upper case; a final `*` matches the rest. */
 function trackingSql(values: readonly string[], bind: Bind): readonly string[] {
   const isBeginning = (value: string): boolean => /.\*$/.test(value.trim());
   const beginnings = values.filter(isBeginning).map((value) => value.trim().slice(0, -1));
@@ -194,7 +184,7 @@ function linesSql(values: readonly string[]): readonly string[] {
   });
 }
 
-/** The widest of several bounds holds. */
+/** The widest of several bounds applies. */
 function bounded(expression: string, operator: '>=' | '<=', type: string): Condition['sql'] {
   return (values, bind) => {
     const widest = operator === '>=' ? 'min' : 'max';

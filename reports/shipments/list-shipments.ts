@@ -1,5 +1,3 @@
-/** Lists shipments page by page or as a stream, with exact totals, as a report result that every format renders. */
-
 import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementIn } from '../../lib/sql-file.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
@@ -27,18 +25,14 @@ import { type BoundConditions, bindConditions, type ShipmentConditions } from '.
 
 export interface ShipmentsRequest {
   readonly conditions: ShipmentConditions;
-  /** Names of columns; none means all. */
   readonly columns?: readonly string[];
-  /** A column, with `-` before it for the largest first; the latest ship date first by default. */
+  /** `-` before the column: largest first. The latest ship date first by default. */
   readonly sort?: string | undefined;
-  /** `next` of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
-  /** Known totals of the same filters and conditions. */
   readonly totals?: ShipmentTotals;
 }
 
-/** null: no limit. */
 export type StreamRequest = Omit<ShipmentsRequest, 'limit' | 'totals'> & { readonly limit: number | null };
 
 export interface ShipmentsPage {
@@ -52,12 +46,10 @@ interface Checked {
   readonly bound: BoundConditions;
   readonly sort: ShipmentSort;
   readonly columns: readonly ShipmentColumn[];
-  /** Expressions for the `{{names}}` of the statements. */
   readonly filled: Readonly<Record<string, string>>;
   readonly values: Values;
 }
 
-/** @throws ReportError a condition, a column, a sort or an `after` is invalid */
 export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>): Checked {
   const sort = checkSort(request.sort ?? DEFAULT_SORT);
   const bound = bindConditions(request.conditions);
@@ -73,7 +65,6 @@ export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>): Ch
   return { bound, sort, columns, filled, values: { ...bound.values, ...key } };
 }
 
-/** @throws ReportError a condition, a column, a sort or an `after` is invalid */
 export async function listShipments(
   file: PublishedFile,
   prepared: Prepared,
@@ -109,10 +100,7 @@ export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
   readonly result: StreamedResult;
 }
 
-/**
- * @returns rows that must be read before the session runs anything else
- * @throws ReportError as `listShipments`
- */
+/** Rows must be read before the session runs anything else. @throws ReportError as `listShipments` */
 export async function streamShipments(
   file: PublishedFile,
   prepared: Prepared,
@@ -163,7 +151,7 @@ function described({ column, isDescending }: ShipmentSort, columns: readonly Rep
   };
 }
 
-/** Holds for the rows behind the one that `key` names; rows without a value come last. */
+/** Rows behind `key`; nulls are last. */
 function behindSql(
   key: Readonly<Record<string, DuckDBValue>>,
   { column, type, isDescending }: ShipmentSort,
@@ -177,13 +165,11 @@ function behindSql(
   return `(${beyond} or s.${column} is null or (s.${column} = ${value} and ${isLater}))`;
 }
 
-/** The end of a page, in URL-safe characters. */
 function keyText(row: ReportRow, sort: ShipmentSort): string {
   const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
-/** @throws ReportError it is invalid, or of another sort */
 function keyOf(after: string | undefined, sort: ShipmentSort): Readonly<Record<string, DuckDBValue>> {
   if (after === undefined) return {};
   const key = parsed(after);
@@ -210,12 +196,11 @@ function nameOf({ column, isDescending }: ShipmentSort): string {
 export interface ShipmentTotals {
   readonly publication: number;
   readonly columns: readonly ReportColumn[];
-  /** One for each currency, and for each partner where there are several. Decimals are exact text. */
+  /** By currency and partner. Decimals are exact text. */
   readonly rows: readonly ReportRow[];
   readonly counts: readonly LevelCount[];
 }
 
-/** @throws ReportError a condition is invalid */
 export async function totalShipments(
   file: PublishedFile,
   { publication, all }: Prepared,
@@ -243,10 +228,9 @@ const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
 export const SHIPMENT_COLUMN_INFO = { units: { billable_weight: '-' }, details: DETAILS };
 
-/** Up to this many rows are faster to find one by one than by reading all. */
+/** More rows are faster to read all than to find one by one. */
 const MAX_NAMED = 1_000;
 
-/** The rows that `keys` name, in their order. */
 export async function rowsOnPage(
   file: PublishedFile,
   keys: readonly ReportRow[],
@@ -288,7 +272,6 @@ const STATEMENTS = new URL('./statements.sql', import.meta.url);
 type Filled = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, DuckDBValue | readonly string[]>>;
 
-/** @param more.values bound by name */
 export function query(
   file: PublishedFile,
   name: string,
@@ -306,7 +289,7 @@ function bindable(values: Values): Readonly<Record<string, DuckDBValue>> {
   );
 }
 
-/** The text of a statement with `{{names}}` replaced by our own expressions, never by user input. */
+/** `{{names}}` are replaced by our own expressions, never by user input. */
 export function filledText(name: string, filled: Filled): string {
   return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, key: string) => filled[key] ?? '');
 }

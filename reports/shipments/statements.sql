@@ -1,6 +1,6 @@
 -- name: keys
--- The keys of a page of shipments. Only the sort column of all rows is read. A page begins behind the last row of the one
--- before, so the thousandth page is as fast as the first.
+-- Reads only the sort column of all rows. A page begins behind the last row of the one before, so all pages
+-- are equally fast.
 select cast(invoice_id as varchar) as invoice_id, row_number, cast(sorted_by as varchar) as sorted_by
 from (
     select s.invoice_id, s.row_number, s.{{sorted_by}} as sorted_by
@@ -11,13 +11,11 @@ from (
 )
 
 -- name: rows
--- The cells of a page of shipments.
 select {{columns}}
 from selected_shipments as s
 where {{on_page}}
 
 -- name: listed
--- All shipments that pass the filters and the conditions, in their order, for a file.
 select {{columns}}
 from selected_shipments as s
 where {{conditions}} and {{behind}}
@@ -25,14 +23,11 @@ order by s.{{sorted_by}} {{direction}} nulls last, s.invoice_id, s.row_number
 limit $limit
 
 -- name: listed-count
--- How many shipments the statement listed gives without a limit, which a page that is continued does not know.
 select count(*) as shipments
 from selected_shipments as s
 where {{conditions}} and {{behind}}
 
 -- name: totals
--- The totals of the shipments that pass the filters and the conditions: a row for each currency and partner; and, for the head, a
--- row for each level.
 with
 matched as materialized (
     select
@@ -50,7 +45,7 @@ matched as materialized (
     where {{conditions}}
     group by all
 ),
--- Few tracking numbers may be on several matching lines; they are found by their marks.
+-- Few tracking numbers are on several lines; their marks find them.
 marks as (
     select distinct mark
     from (

@@ -20,7 +20,6 @@
 --   rows: shipments | with_carrier_invoice_date | ship_to_carrier_median | carrier_to_invoice_median | ship_to_invoice_median
 --   2 | 1 | 3.0 | 7.0 | 11.5
 with
--- Lines of a carrier that waited equally long are one row with a count.
 waits as (
     select
         carrier,
@@ -38,7 +37,7 @@ laps as (
     union all
     select carrier, currency_code, 'ship to invoice', to_invoice, shipments from waits
 ),
--- n is how many lines there are, up_to how many waited at most so long: a decile is the first day that reaches its part.
+-- n lines in all, up_to of them waited at most this long: a decile is the first day that reaches its part.
 ranked as (
     select
         *,

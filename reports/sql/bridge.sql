@@ -75,7 +75,7 @@ cells as (
     where d.is_first or d.is_second
     group by all
 ),
--- A cell's price effect in 10^-12, so that no sum of cells is off by what each of them was rounded.
+-- In 10^-12, so that no sum of cells is off by their rounding.
 totals as (
     select
         currency_code,

@@ -44,7 +44,6 @@ budgets as (
         month, lower(tenant) as tenant_name, lower(carrier) as carrier_name, currency_code,
         min(tenant) as tenant, min(carrier) as carrier, sum(amount) as amount
     from budget
-    -- With filters, the budget of the selected months, carriers or tenants, and that of all.
     where is_from(last_day(cast(month || '-01' as date)))
     and is_until(cast(month || '-01' as date))
     and (carrier is null or matches_carrier_in_file(carrier))
@@ -54,7 +53,6 @@ budgets as (
     )
     group by month, tenant_name, carrier_name, currency_code
 ),
--- The subject of each budget line, by currency.
 matched as (
     select
         b.month,
@@ -71,7 +69,7 @@ matched as (
         and (b.carrier is null or s.carrier = b.carrier_name)
     group by all
 ),
--- The rate of the month itself before one for all.
+-- The rate of the month itself precedes one for all.
 rated as (
     select
         m.*,

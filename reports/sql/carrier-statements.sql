@@ -54,7 +54,6 @@ stated as (
     where matches_carrier_in_file(carrier) and matches_currency(currency_code)
     group by name, carrier_invoice_date, currency_code
 ),
--- The carrier's name as in our lines, or else as in the statement.
 names as (
     select name, coalesce(min(carrier) filter (where is_ours), min(carrier)) as carrier
     from (

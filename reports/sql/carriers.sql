@@ -45,7 +45,7 @@ select
     packages,
     credits,
     share_of_cost,
-    -- 10,000 times the squares by the square of the sum. Divided in two steps, since the product can exceed 128 bits.
+    -- Divided in two steps, since the product can exceed 128 bits.
     case
         when has_shares
             then cast(100 * squares // square * 100 + rounded_quotient(100 * (100 * squares % square), square) as bigint)

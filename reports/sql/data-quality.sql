@@ -23,7 +23,6 @@ with
 checks as (
     select unnest(fault_names()) as problem, unnest(range(len(fault_names()))) as bit
 ),
--- Lines of an invoice with the same faults become one row.
 grouped as (
     select
         invoice_id,
@@ -36,7 +35,7 @@ grouped as (
     from line_faults
     group by invoice_id, currency_code, faults
 ),
--- The same of all invoices, before anything is multiplied by the number of checks.
+-- Before the rows are multiplied by the number of checks.
 alike as (
     select
         currency_code,
@@ -64,7 +63,6 @@ found as (
     join totals as t on t.currency_code = a.currency_code
     group by c.bit, a.currency_code
 ),
--- The number of invoices with each fault.
 invoices_with as (
     select c.bit, i.currency_code, sum(i.invoices)::bigint as invoices
     from (

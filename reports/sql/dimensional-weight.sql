@@ -51,7 +51,6 @@ ranked as (
     from weighed
     window place as (partition by tenant, carrier, service_level, place)
 ),
--- Few, and read twice below.
 usual as materialized (
     select
         tenant,
@@ -66,7 +65,7 @@ usual as materialized (
     having max(lb) filter (where examined > 0) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
     and max(lb) filter (where examined > 0) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb
 ),
--- Through a list, so that DuckDB expects few rows (as in outliers.sql).
+-- Through a list, so that DuckDB expects few rows.
 listed as (
     select unnest(places, max_depth := 2) from (select list(u) as places from usual as u)
 ),

@@ -63,7 +63,6 @@ remaining as (
         on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
         and o.billing_cost = -l.billing_cost
 ),
--- Charges of one key are the same charge.
 keyed as (
     select
         *,

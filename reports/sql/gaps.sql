@@ -31,7 +31,7 @@
 --   period | 2026-01-26 | 2026-02-08 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
 with
--- An invoice that is known only from its details names no partner: it is that of its tenant, or of the only partner.
+-- Without a partner an invoice is that of its tenant's partner, or of the only one.
 tenant_partners as (
     select tenant_id, max(partner_id) as partner_id from known_invoices
     where tenant_id is not null
@@ -44,7 +44,7 @@ known as (
         i.invoice_number,
         i.invoice_level,
         i.tenant_id,
-        -- A partner-level invoice belongs to the partner, whether or not its lines name one.
+        -- A partner-level invoice belongs to the partner even if its lines name none.
         i.invoice_level || ' '
         || if(i.invoice_level = 'partner', 'partner', coalesce(i.tenant_id, i.tenant, 'partner')) as party,
         coalesce(i.tenant, i.partner_tenant_id, 'partner') as tenant,
@@ -80,8 +80,8 @@ parties as (
     from known
     group by party
 ),
--- One row per billing period: several invoices of one period (two currencies, a re-bill) are one period here. A
--- voided period counts as a period here; its own gap is reported as voided.
+-- Several invoices of one billing period (two currencies, a re-bill) are one period. A voided period counts;
+-- its gap is reported as voided.
 periods as (
     select
         party,
@@ -101,7 +101,7 @@ ordered as (
     from periods
     window w as (partition by party order by period_start)
 ),
--- Whether a period's last day is still its own: not where the next one usually begins on it.
+-- A period's last day is not its own where the next one usually begins on it.
 cadences as (
     select
         party,
@@ -145,7 +145,6 @@ open_periods as (
         'overdue', party, period_start, null, open_from, open_from + cast(missing * usual_step as integer) - 1, missing, usual_step
     from late
 ),
--- The invoices of the periods beside a gap.
 beside as (
     select
         party,
@@ -167,7 +166,6 @@ period_gaps as (
     left join beside as a on a.party = g.party and a.period_start = g.period_start
     left join beside as b on b.party = g.party and b.period_start = g.next_start
 ),
--- The days of each voided period that no active invoice covers.
 open_days as (
     select v.*, unnest(generate_series(v.invoice_start_date, v.invoice_end_date, interval 1 day)) as day
     from known as v
@@ -198,8 +196,7 @@ voided_periods as (
 numbered as (
     select distinct sequence, party, counter from known where counter is not null
 ),
--- How many numbers are missing of a prefix when each tenant has its own, and when the partner's invoices have one
--- sequence between them.
+-- Sequences are of each tenant, or of all tenants of a partner.
 prefixes as (
     select
         o.sequence,
@@ -225,7 +222,7 @@ prefixes as (
         group by all
     ) as p on p.sequence = o.sequence
 ),
--- A number that two tenants have is here twice, with a step of zero between the two.
+-- A number that two tenants have is here twice, with a step of zero between.
 number_steps as (
     select *, lead(counter) over (partition by sequence, party order by counter) - counter as step
     from (
@@ -247,7 +244,6 @@ skipped as (
     join series as s on s.sequence = n.sequence and s.party is not distinct from n.party
     where n.step > 1
 ),
--- The invoices on either side: the first of those that have the number.
 neighbours as (
     select s.sequence, s.party, k.counter, min(k.invoice_number) as invoice_number, min(k.invoice_date) as dated
     from (

@@ -21,7 +21,7 @@
 --   rows: tenant_level_cost | partner_level_cost | difference | only_at_tenant_level | only_at_partner_level | cost_differs
 --   18.0000 | 11.5000 | -6.5000 | 1 | 0 | 1
 with
--- Numbers that may be on several lines are grouped by number; all others of a day, carrier and currency together.
+-- Candidates for several lines are grouped by number; all others of a day, carrier and currency together.
 numbers as (
     select
         s.carrier,

@@ -24,13 +24,12 @@
 with own as (
     select lower(carrier) as carrier_key, tracking_number, currency_code, sum(cost) as cost from costs group by all
 ),
--- Only numbers that may be on several lines, and those with a cost, are grouped by number.
 looked_up as (
     from repeated_marks('selected_shipments')
     union
     select mark_of(tracking_number) from own
 ),
--- A marked number by itself; all others of a tenant, carrier and currency together, without their numbers.
+-- Only candidates for several lines, and numbers with a cost, are grouped by number.
 numbers as (
     select
         s.tenant,
@@ -43,7 +42,7 @@ numbers as (
     left join looked_up as m on m.mark = mark_of(s.tracking_number)
     group by all
 ),
--- A tenant's share is the running total up to it less the running total before it, so that rounding loses nothing.
+-- Running total less the running total before, so that rounding loses nothing.
 shares as (
     select
         n.tenant,

@@ -27,7 +27,7 @@
 --   rows: month | minimum_charge | priced_alike | up_to_lb | shipments | floor_shipments | floor_cost | share_of_shipments
 --   2026-03 | 9.0000 | 4 | 3 | 5 | 4 | 36.0000 | 80.00
 with
--- A cell's prices as a list: cheaper than a window over all of them.
+-- A list is cheaper than a window over all prices.
 listed as (
     select
         start,

@@ -28,11 +28,11 @@
 --   2026-02 | 5 | 1 | 33.33 | -33.33 | 8.0000
 --   2026-02 | 8 | 2 | 66.67 | 33.33 | 12.0000
 with
--- A break compares pounds eleven times, and DuckDB would compute them as often.
+-- Computed once: a break compares pounds eleven times.
 lines as (
     select *, case when $by = 'weight' then lb_of(billable_weight, billable_weight_unit) end as lb from undated_shipments
 ),
--- Zones are read once for each group of lines, and only for a service's mean.
+-- Zones are read once for each group of lines, for the mean of services only.
 grouped as (
     select
         period_start(report_date, $grain) as start,

@@ -31,7 +31,7 @@
 --   rows: tracking_number | billing_cost | median | difference | robust_z | like_shipments
 --   H | 40.0000 | 10.5000 | 29.5000 | 13.27 | 8
 with
--- A carrier's service from one general price change to the next; the last has no end.
+-- A carrier's service between two general price changes; the last has no end.
 periods as (
     select
         *,
@@ -42,8 +42,8 @@ periods as (
         select carrier, service_level, currency_code, start from price_moves(3, 3, prices := 'all_prices') where verdict <> 'some prices'
     )
 ),
--- A cell's prices as ten-thousandths; a median of two middle values is kept doubled, so that it is whole. A cell whose lowest and
--- highest price are too close has no outlier.
+-- Ten-thousandths; medians are doubled, so that they are whole. A cell whose extreme prices are close has no
+-- outlier.
 cells as (
     select
         m.carrier,
@@ -54,7 +54,7 @@ cells as (
         p.period_from,
         p.period_to,
         cast(sum(m.shipments) as bigint) as n,
-        -- A price of more than half of the lines is the median, with a median distance of zero, without sorting.
+        -- A price of more than half of the lines is the median, with a median distance of zero.
         2 * max(m.shipments) > sum(m.shipments) as is_firm,
         cast(ten_thousandths(arg_max(m.billing_cost, m.shipments)) as bigint) as most_frequent,
         list(counted_value(cast(ten_thousandths(m.billing_cost) as bigint), m.shipments)) as prices,
@@ -95,7 +95,6 @@ spread as (
     select * exclude (middle), if(is_firm, 0, (middle).low + (middle).high) as mad_4
     from (select *, middle_values(distances, n) as middle from distant)
 ),
--- The total counts only where more than half cost the same.
 totalled as (
     select
         * exclude (prices, examined, distances, most_frequent, is_firm),
@@ -113,7 +112,7 @@ priced as (
     select * exclude (price), (price).low as size, abs(2 * size - median_2) as distance_2
     from totalled
 ),
--- The score as a fraction of two whole numbers, so that it is compared before it is rounded.
+-- A fraction of whole numbers is compared before it is rounded.
 scored as (
     select
         *,
@@ -154,7 +153,7 @@ chosen as (
             0
         ) < $limit
 ),
--- Through a list, so that DuckDB expects few rows: after a join it expects millions, and would keep all lines in memory.
+-- Through a list: after a join DuckDB expects millions of rows and would keep all lines in memory.
 listed as (
     select unnest(prices, max_depth := 2) from (select list(c) as prices from chosen as c)
 )

@@ -29,7 +29,7 @@
 --   V | billed again | R | 66.67 | 90.00 | -2.0000 | |
 --   V | not billed again | | | | | 1 | 10.0000
 with
--- They find the few active lines that may have a voided number; the join below compares the numbers.
+-- Marks find the few active lines that may have a voided number.
 marks as (
     select distinct mark_of(tracking_number) as mark from voided_shipments
 ),
@@ -102,7 +102,7 @@ replacements as (
     from shared as s
     group by all
 ),
--- A voided invoice with zero or negative cost has no share of cost.
+-- Zero or negative cost has no share.
 chosen as (
     select r.*
     from replacements as r

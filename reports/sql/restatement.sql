@@ -37,7 +37,7 @@ first_files as (
 second_files as (
     from files_on((select second_at from instants))
 ),
--- Only where another file counts, or none, can a line differ: the rows of all others stay unread.
+-- Only these invoices can differ; the rows of all others stay unread.
 changed as (
     select coalesce(s.invoice_id, f.invoice_id) as invoice_id, f.load_id as first_load, s.load_id as second_load
     from first_files as f

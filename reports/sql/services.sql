@@ -39,7 +39,6 @@ with read as (
     from selected_shipments
     group by all
 ),
--- Each name is searched once.
 names as (
     select service_level, has_word(service_level, $ground) as is_ground from (select distinct service_level from read)
 ),
@@ -57,7 +56,7 @@ services as (
     join names as n on n.service_level is not distinct from r.service_level
     group by all
 ),
--- A package that has lines of several ground services is one package of ground.
+-- A package with lines of several ground services is one package of ground.
 ground_repeats as (
     select carrier, currency_code, count(*) - count(distinct tracking_number) as repeats
     from repeated_lines
@@ -107,15 +106,14 @@ compared as (
         service_level,
         currency_code,
         sum(shipments) as shipments,
-        -- In 10^-12 until all are added up.
+        -- In 10^-12 until all are added.
         as_amount(rounded_quotient(
             sum(ten_thousandths(billing_cost) * 100000000 - hundred_millionths(of_ground, ground_shipments)), 100000000
         )) as premium
     from alike
     group by all
 ),
--- The cost of a service's packages above as many at the ground mean, times the number of ground packages, in
--- ten-thousandths: a whole number, so that the premiums below are rounded once.
+-- Times the number of ground packages: a whole number, so that premiums are rounded once.
 over_ground as (
     select
         s.*,

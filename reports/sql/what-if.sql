@@ -34,7 +34,6 @@ with cells as (
     select
         carrier,
         currency_code,
-        -- The exchanged attributes, and those that must be equal.
         if($by = 'service', service_level, '') as of_service,
         if($by = 'zone', zone, '') as of_zone,
         if($by = 'service', '', service_level) as service,
@@ -59,7 +58,7 @@ pairs as (
         on b.currency_code = a.currency_code and (b.carrier <> a.carrier) = ($by = 'carrier')
         and (b.carrier, b.of_service, b.of_zone) <> (a.carrier, a.of_service, a.of_zone)
 ),
--- A side's lines by the weight at which the other one rates them. Where all rate alike, that is their own cell.
+-- Lines of a side by the weight at which the other side rates them.
 placed as (
     select p.* exclude (shipments), c.service, c.zone, c.rated, c.shipments, c.billing_cost
     from cells as c

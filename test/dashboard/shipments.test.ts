@@ -92,6 +92,11 @@ describe('the list', () => {
   });
 });
 
+test('a filter by id shows the name', async () => {
+  const page = await (await get('/shipments?tenant=tenant-Acme')).text();
+  expect(page).toContain('aria-label="Without this: Tenant Acme"');
+});
+
 describe('the search field', () => {
   test.each([
     ['1z 999', '/shipments/1Z999'],

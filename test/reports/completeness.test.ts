@@ -21,7 +21,7 @@ const fixture = await reportsFixture(
     week('A-5', '2026-09-01', '2026-09-30'),
     week('A-6', '2026-10-01', '2026-10-08'),
     week('A-7', '2026-10-09', '2026-10-15', { state: 'draft' }),
-    week('B-1', '2026-10-09', '2026-10-16', { state: 'finalized', tenant: 'Beta' }),
+    week('B-1', '2026-10-09', '2026-10-16', { state: 'finalized', tenant: 'Beta', statedTotal: '1234.5' }),
     week('C-1', '2026-10-17', '2026-10-18', { state: 'needs_attention' }),
     week('C-2', '2026-10-29', '2026-11-02', { state: 'draft' }),
     week('V', '2026-10-01', '2026-10-08', { state: 'voided', voidedAt: '2026-10-09T00:00:00Z' }),
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const october = { from: '2026-10-01', to: '2026-10-31' };
 const NOT_COUNTED =
-  '4 known invoices: A-7 of Acme (draft), B-1 of beta (waiting to be loaded), C-1 of Acme (needs attention) and 1 more.';
+  '4 known invoices: A-7 of Acme (draft, 0.00 USD), B-1 of beta (waiting to be loaded, 1,234.50 USD), C-1 of Acme (needs attention, 0.00 USD) and 1 more.';
 
 test('names known invoices that are not counted in the report, its exports, its page and the scheduled report', async () => {
   const runWith = (filters: object, databasePath = fixture.path) =>
@@ -49,11 +49,11 @@ test('names known invoices that are not counted in the report, its exports, its 
   const result = await runWith(october);
   expect(result.head.notes[0]).toBe(`Not counted: ${NOT_COUNTED}`);
   const xlsx = JSON.stringify((await renderReport(result, 'html')).body);
-  expect(xlsx).toContain('C-1 of Acme (needs attention) and 1 more.');
+  expect(xlsx).toContain('C-1 of Acme (needs attention, 0.00 USD) and 1 more.');
   expect(String((await renderReport(result, 'about')).body)).toContain(NOT_COUNTED);
   for (const path of ['/reports/tenants', '/shipments'])
     expect(await (await fetch(`${dashboard.url}${path}?from=2026-10-01&to=2026-10-31`)).text()).toContain(
-      'C-1 of Acme (needs attention) and 1 more.',
+      'C-1 of Acme (needs attention, 0.00 USD) and 1 more.',
     );
   const { about } = await writeReport(
     {
@@ -104,6 +104,6 @@ test('marks a comparison with an open or incomplete period in its title and firs
     [incomplete],
   ]);
   const page = await (await fetch(address)).text();
-  expect(page).toContain('C-1 of Acme (needs attention) and 1 more.');
+  expect(page).toContain('C-1 of Acme (needs attention, 0.00 USD) and 1 more.');
   expect(page).toContain('% (incomplete)');
 });

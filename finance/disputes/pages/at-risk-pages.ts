@@ -1,5 +1,3 @@
-/** `/money-at-risk` in the dashboard: all findings in one list, from which claims are opened. */
-
 import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
@@ -13,7 +11,6 @@ import { render } from './render.ts';
 
 const ADDRESS = '/money-at-risk';
 const ROWS_ON_A_PAGE = 100;
-/** Carriers rarely take claims for longer. */
 const USUAL_DAYS = 180;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
 
@@ -82,7 +79,7 @@ const Query = z.object({
   page: z.coerce.number().int().min(1).catch(1),
 });
 
-/** Whether "Claim all" claims it: a new line of the finding that the page lists. */
+/** Whether "Claim all" claims the line. */
 function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {
   return line.state === 'new' && (risk === undefined || line.risk === risk);
 }
@@ -96,7 +93,7 @@ function withUsualDays(
   return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };
 }
 
-/** Claimable amounts in total and by finding; amounts of two currencies or partners are never added. */
+/** Amounts of two currencies or partners are never added. */
 function summaryOf({ lines, notes }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);

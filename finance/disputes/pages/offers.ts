@@ -1,5 +1,3 @@
-/** The confirmation of an operator before a claim is opened or changed, and the change. */
-
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
 import { CLAIM_STATES, changedText, checkNext, refused } from '../claim.ts';
@@ -8,7 +6,6 @@ import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
 import type { Claimable } from '../findings.ts';
 
-/** Lines that are listed; the others are counted. */
 const MAX_NAMED = 100;
 
 const ReportQuery = z.object({
@@ -16,7 +13,6 @@ const ReportQuery = z.object({
   parameters: z.record(z.string(), z.string()),
 });
 
-/** From ticked rows of a report. @throws BillsyncError nothing can be claimed of them, and why */
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
   const query = ReportQuery.safeParse(jsonOf(form.get('query') ?? ''));
@@ -27,7 +23,7 @@ export async function offerClaims(disputes: Disputes, form: URLSearchParams): Pr
   return offerLines(disputes, found, finding);
 }
 
-/** @param from what found them, for the audit log @throws ClaimError none of them can be claimed */
+/** @param from for the audit log @throws ClaimError none can be claimed */
 export function offerLines(disputes: Disputes, found: readonly Claimable[], from: string): Offered {
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
@@ -66,7 +62,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   };
 }
 
-/** Changes claims that still have the versions of the form. @throws BillsyncError the change is not allowed */
+/** Only claims that still have the versions of the form. @throws BillsyncError the change is not allowed */
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const name = form.get('state') ?? '';
   const state = CLAIM_STATES.find((each) => each === name) ?? null;
@@ -117,7 +113,6 @@ function lineText(line: Claimable): string {
   return `${which}: billed ${billed}, expected ${expected}, claimed ${claimed} ${currency_code}.`;
 }
 
-/** By currency; the list has a line for each partner. */
 function sumOf(lines: readonly Claimable[]): string {
   const summed = lines.map((line) => ({ ...line, outstanding: line.claimed, recovered: '0' }));
   return totalsOf(summed)

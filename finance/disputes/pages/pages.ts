@@ -1,5 +1,3 @@
-/** `/disputes` in the dashboard: claims, one claim with its history, and the forms by which operators change them. */
-
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
@@ -14,14 +12,12 @@ import { offerChange, offerClaims } from './offers.ts';
 import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
-/** More are found by state and carrier. */
 const MAX_LISTED = 500;
 
 interface Named {
   readonly Params: { readonly id: string };
 }
 
-/** The pages of claims. */
 export function disputePages(disputes: Disputes, now: () => Date = () => new Date()): PluginPages {
   return {
     address: ADDRESS,
@@ -107,7 +103,6 @@ function registerPages(
   );
 }
 
-/** The usual order of states. */
 const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
 
 function registerForms(operators: NonNullable<PluginHost['operators']>, disputes: Disputes): void {
@@ -119,14 +114,12 @@ function registerForms(operators: NonNullable<PluginHost['operators']>, disputes
   );
 }
 
-/** Known states; other values of an address are ignored. */
 const Query = z.object({
   state: z.enum(CLAIM_STATES).nullable().catch(null),
   carrier: z.string().min(1).nullable().catch(null),
   format: z.enum(CLAIM_FORMATS).catch('xlsx'),
 });
 
-/** An invalid file or request is a sentence on the page. */
 export async function answered(
   host: PluginHost,
   reply: FastifyReply,

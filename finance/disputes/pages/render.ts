@@ -1,5 +1,3 @@
-/** Renders the templates of `views/`. */
-
 import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { escapeAttribute, templatesIn } from '../../../reports/render/templates.ts';

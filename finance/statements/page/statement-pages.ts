@@ -1,4 +1,4 @@
-/** The dashboard's page of statements: a tenant's of a month, and its files. It sends nothing; `--final` does. */
+/** Shows statements and sends none; `--final` does. */
 
 import type { FastifyReply } from 'fastify';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
@@ -24,7 +24,6 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 type Sources = Omit<StatementSources, 'now'> & { readonly now: () => Date };
 
-/** @param sources.now what is the last month */
 export function statementPages(sources: Sources): PluginPages {
   async function answer(query: Query, reply: FastifyReply, host: PluginHost): Promise<FastifyReply> {
     const tenant = one(query, 'tenant');
@@ -92,7 +91,6 @@ async function statementOf(
   return made;
 }
 
-/** To choose from. */
 async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
   const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [] });
   try {
@@ -105,14 +103,13 @@ async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
   }
 }
 
-/** Errors that a reader can do something about. */
 const STATUS: ReadonlyMap<number, number> = new Map([
   [EXIT.usage, 400],
   [EXIT.nothingMatched, 404],
   [EXIT.checkFailed, 503],
 ]);
 
-/** `shipments` is the file that goes with a PDF or a CSV. @throws StatementError there is no such format or paper */
+/** `shipments`: the file beside a PDF or a CSV. @throws StatementError unknown format or paper */
 function formatOf(query: Query, name: string) {
   const format = STATEMENT_FORMATS.find((each) => each === (name === 'shipments' ? 'csv' : name));
   if (format === undefined)

@@ -1,5 +1,4 @@
 -- name: shipped-months
--- Billed amounts by month of shipping and month of invoicing.
 create or replace temp view shipped_months as
 select
     month_start(ship_date) as start,
@@ -7,7 +6,7 @@ select
     tenant,
     carrier,
     currency_code,
-    -- Null: no line of it passes the date filter.
+    -- Null: no line passes the date filter.
     sum(billing_cost) filter (where is_examined) as amount,
     sum(billing_cost) as whole_amount
 from undated_shipments
@@ -21,9 +20,7 @@ create or replace temp macro estimated(basis, billed_cost, basis_amount, factor)
     end
 
 -- name: accrual-estimates
--- Estimates the unbilled part of each ship month of a tenant and carrier by the chain-ladder method, as of the publication or
--- --as-known-on. The age is the number of calendar months that have ended since the month began, less one: a month that has
--- just ended has age 0.
+-- Chain-ladder method, as of the publication or --as-known-on. A month that has just ended has age 0.
 create or replace temp macro accrual_estimates(complete_after, min_months) as table
 with answered as (
     select
@@ -33,8 +30,7 @@ with answered as (
         -- by_age has seven ages.
         least(greatest(complete_after, 0), 6) as complete_age
 ),
--- The current month; all before it have ended. A month counts as ended on its last day, so that books can be closed on
--- that day.
+-- A month counts as ended on its last day, so that books can be closed on that day.
 closing as (
     select month_start(day + 1) as open_month, complete_age from answered
 ),
@@ -64,8 +60,8 @@ by_ages as (
     cross join range(7) as a (age)
     group by all
 ),
--- by_age is the amount that each month had been billed at each age, of the lines that pass the date filter; whole_by_age is
--- that of all lines, from which growth is taken. Both are valid up to the month's age.
+-- by_age has only lines that pass the date filter, whole_by_age all, from which growth is taken. Both are
+-- valid up to the month's age.
 months as (
     select
         b.start,
@@ -82,7 +78,6 @@ months as (
     cross join closing as c
     group by all
 ),
--- How each month grew from one age to the next, as far as anything is still expected.
 steps as (
     select
         tenant,
@@ -94,8 +89,8 @@ steps as (
     from (select * exclude (age), unnest(range(0, least(age, complete_age))) as age from months)
     where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
 ),
--- A development factor is the weighted average of how months grew from one age to the next, in millionths; the least
--- and the greatest of a single month bound it. A month that is not above zero at both ages is left out.
+-- Weighted average growth in millionths, bounded by single months. A month that is not above zero at both
+-- ages is left out.
 factors as (
     select
         tenant,
@@ -120,8 +115,7 @@ ladders as (
     from factors
     group by all
 ),
--- From the oldest age back: what is left to grow is this step's growth times what is left after it. A step without
--- enough history ends the chain.
+-- From the oldest age back, growth is multiplied; a step without enough history ends the chain.
 remaining as (
     select
         tenant,

@@ -1,6 +1,6 @@
 -- name: filtered-invoices
--- The invoices that pass every filter but the level, whatever their state. A period selects by the billing period, or by the
--- invoice date; carrier and zone select invoices with such a shipment.
+-- In any state and level. A period selects by billing period or invoice date; carrier and zone by any such
+-- shipment.
 create or replace temp view filtered_invoices as
 select * replace (coalesce(tenant, partner_tenant_id) as tenant)
 from known_invoices
@@ -16,18 +16,16 @@ and (
     or invoice_id in (
         select f.invoice_id
         from filtered_shipments as f
-        -- Repeated here, so that the shipments are not read without these filters.
+        -- Repeated, so that shipments are not read without these filters.
         where getvariable('carriers') is not null or getvariable('zones') is not null
     )
 )
 
 -- name: selected-invoices
--- The invoices that pass the filters, of the reported level.
 create or replace temp view selected_invoices as
 select * from filtered_invoices where matches_level(invoice_level)
 
 -- name: amounts-by-invoice
--- Amounts of each invoice by tenant, carrier, unit and period, to which the owner is joined: few rows.
 create or replace temp macro amounts_by_invoice(period) as table
     select g.*, i.tenant_id, i.partner_id
     from (
@@ -48,12 +46,12 @@ create or replace temp macro amounts_by_invoice(period) as table
     join invoice_state as i on i.invoice_id = g.invoice_id
 
 -- name: invoiced-months
--- Kept as long as the filters are, so that several reports of a page read the shipments once.
+-- Kept as long as the filters are: several reports of a page read the shipments once.
 create temp table if not exists invoiced_months as
 from amounts_by_invoice(month_start(report_date))
 
 -- name: invoiced-zones
--- Amounts of each invoice by zone and unit: separate, because the zone would multiply the rows of `invoiced_months`.
+-- Separate, because the zone would multiply the rows of `invoiced_months`.
 create or replace temp view invoiced_zones as
 select
     invoice_id,
@@ -68,7 +66,7 @@ from selected_shipments
 group by all
 
 -- name: totals-by
--- Totals by up to two columns of the lines; `amounts` is 'invoiced_months' or 'invoiced_zones'.
+-- `amounts` is 'invoiced_months' or 'invoiced_zones'.
 create or replace temp macro totals_by(amounts, first_key, second_key) as table
     select *, packages_of(shipments, repeats) as packages, per(billing_cost, packages_of(shipments, repeats)) as cost_per_shipment
     from (
@@ -93,24 +91,24 @@ create or replace temp macro totals_by(amounts, first_key, second_key) as table
     )
 
 -- name: files-on
--- The file of each invoice that counted at an instant; an invoice that was void then has none.
+-- Invoices that were void at the instant have none.
 create or replace temp macro files_on(instant) as table
     select c.invoice_id, c.load_id, l.file_sha256
     from current_loads_as_known_on(instant) as c
     join loads as l on l.load_id = c.load_id
     join invoice_state as i on i.invoice_id = c.invoice_id
-    -- A column, since the instant may be a subquery, which no lambda takes.
+    -- A column: the instant may be a subquery, which no lambda takes.
     cross join (select utc_of(instant) as instant) as k
     where void_since(i.voided_at, i.past_voids, k.instant) is null
 
 -- name: invoice-currencies
--- The selected invoices with a row for each currency that they bill; `lines` counts those in the row's currency. An invoice
--- always has a row in its own currency; amounts in other currencies have no stated total.
+-- A row for each billed currency, and always one for its own; `lines` counts those in the row's currency.
+-- Other currencies have no stated total.
 create or replace temp view invoice_currencies as
 with chosen as materialized (
     select * from selected_invoices
 ),
--- The load of a file records its currencies, so that only the rows of files with several are read.
+-- A load records its currencies, so only files with several are read.
 amounts as (
     select load_id, currency_code, count(*) as shipments, cast(sum(billing_cost) as decimal(38, 4)) as billing_cost
     from shipment_rows
@@ -131,8 +129,8 @@ join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_cod
 where matches_currency(a.currency_code)
 
 -- name: invoice-totals
--- The total of each finalized, not voided invoice in each currency, without filters, so that neither the division of a payment
--- nor the usual total depends on the period. `total` is the header's, or the sum of the rows when none is stated in that currency.
+-- Finalized, not voided, without filters, so that division of payments and usual totals do not depend on the
+-- period. `total` is the header's, else the sum of the rows.
 create or replace temp view invoice_totals as
 select
     i.*,
@@ -151,7 +149,6 @@ from (
 where i.state not in ('draft', 'voided') and i.service_status is distinct from 'draft' and i.voided_at is null
 
 -- name: invoices-owed
--- The open amount of each finalized, not voided invoice in each currency: its total less its payments.
 create or replace temp view invoices_owed as
 with payment as (
     select invoice_number, currency_code, lower(tenant) as tenant, sum(amount) as amount from payments group by all

@@ -1,18 +1,16 @@
 -- name: undated-shipments
--- The shipments that pass every filter but the dates, with `is_examined`: reports that compare with earlier months read them.
+-- Every filter but the dates, with `is_examined`, for comparison with earlier months.
 create or replace temp view undated_shipments as
 select * from loaded_shipments
 where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currency_code)
 
 -- name: tenant-shipments
--- All charges of the selected tenants, whatever the other filters: prices are followed by tenant, since
--- tenants may have prices of their own.
+-- Whatever the other filters, since tenants may have their own prices.
 create or replace temp view tenant_shipments as
 select * from loaded_shipments where matches_tenant(tenant_id, tenant)
 
 -- name: voided-shipments
--- The rows of voided invoices, which no total sees, as of an instant those that were void then, whether or not the void
--- was undone since.
+-- As of an instant: invoices that were void then, even if the void was undone since.
 create or replace temp view voided_shipments as
 select s.* replace (coalesce(n.label, s.tenant) as tenant), coalesce(s.invoice_level, 'unknown') as level
 from (
@@ -27,7 +25,7 @@ and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_
 and matches_level(s.invoice_level)
 
 -- name: repeated-marks
--- The marks that several of the lines have. Sorting them takes less memory than grouping.
+-- Sorting takes less memory than grouping.
 create or replace temp macro repeated_marks(lines) as table
     select distinct mark
     from (
@@ -37,9 +35,8 @@ create or replace temp macro repeated_marks(lines) as table
     where mark = mark_before
 
 -- name: repeated-lines
--- The lines whose tracking number may be on another line too. They are few, so packages (distinct tracking numbers of a carrier)
--- are cheap to count exactly: the lines of a group less those that repeat a number within it. A collision of marks adds a line
--- but changes no count. Kept as long as the filters are.
+-- Candidates for lines with equal tracking numbers: they are few, so packages are cheap to count exactly. A
+-- collision of marks adds a line but changes no count. Kept as long as the filters are.
 create temp table if not exists repeated_lines as
 select
     s.carrier, s.tracking_number, s.tenant, s.tenant_id, s.origin, s.carrier_zone, s.zone, s.service_level,
@@ -49,8 +46,7 @@ from selected_shipments as s
 semi join repeated_marks('selected_shipments') as r on r.mark = mark_of(s.tracking_number)
 
 -- name: repeats-by
--- How many lines of a group repeat a carrier's tracking number that the group already has: its lines less these are its
--- packages. Groups without any are not here. A report names up to four columns by which it groups; the currency is always one.
+-- Lines less repeats are packages. Groups without repeats are missing.
 create or replace temp macro repeats_by(a, b, c, d) as table
     select a as a, b as b, c as c, d as d, currency_code, count(*) - count(distinct (carrier, tracking_number)) as repeats
     from repeated_lines
@@ -58,10 +54,9 @@ create or replace temp macro repeats_by(a, b, c, d) as table
     having count(*) > count(distinct (carrier, tracking_number))
 
 -- name: line-faults
--- The faults of each line as a number, with a bit for each of fault_names().
 create or replace temp view line_faults as
 with
--- Spellings are computed once for each origin. "2139" has lost a zero when "02139" is an origin as well.
+-- Once for each origin. "2139" has lost a zero when "02139" exists.
 known as materialized (
     select distinct origin from selected_shipments where origin is not null
 ),
@@ -77,8 +72,8 @@ origins as (
     )
     where is_short or spelling <> origin
 ),
--- Only lines of these invoices can be outside the billing period or in another currency than the header's, since a load
--- records its first and last ship date and its currencies.
+-- Only lines of these invoices can be outside the period or in another currency, since a load records its
+-- ship dates and currencies.
 unlike as (
     select invoice_id, invoice_start_date, invoice_end_date, stated_currency_code
     from invoices
@@ -128,12 +123,10 @@ left join unlike as i on i.invoice_id = s.invoice_id
 left join origins as o on o.origin = s.origin
 
 -- name: faulty-lines
--- The lines with a fault. Kept as long as the filters are.
 create temp table if not exists faulty_lines as
 select invoice_id, row_number, faults from line_faults where faults <> 0
 
 -- name: billed-by
--- Amounts of each invoice by the groups of "cost": few rows.
 create or replace temp macro billed_by(groups) as table
     select
         invoice_id,

@@ -1,7 +1,6 @@
 -- name: price-counts
--- The charges of some lines by cell (a carrier's service into a zone at a weight, in one currency) and period. Equal
--- prices of a cell are one row with a count. Credits and lines of zero are no prices, and a line without weight, zone or
--- service is in no cell.
+-- A cell is a carrier's service, zone, weight and currency; equal prices are one counted row. Credits, zeros
+-- and lines without weight, zone or service are left out.
 create or replace temp macro price_counts(period, service, weight, lines) as table
     select
         period as start,
@@ -18,23 +17,20 @@ create or replace temp macro price_counts(period, service, weight, lines) as tab
     group by all
 
 -- name: monthly-prices
--- Kept as long as the filters are, so that several reports of a page read the shipments once.
+-- Kept as long as the filters are: several reports of a page read the shipments once.
 create temp table if not exists monthly_prices as
 from price_counts(month_start(report_date), service_level, rated, 'loaded_shipments')
 
 -- name: tenant-prices
--- The monthly prices of the selected tenants.
 create or replace temp view tenant_prices as
 from price_counts(month_start(report_date), service_level, rated, 'tenant_shipments')
 
 -- name: all-prices
--- The monthly prices of all lines, each of which counts as examined.
 create or replace temp view all_prices as
 select * replace (shipments as examined) from monthly_prices
 
 -- name: cell-prices
--- The prices of each cell with their place in it: n is the number of shipments of the cell and up_to the number that cost at
--- most this much, so that the cell's median is median_at(billing_cost, up_to, n).
+-- n counts the shipments of the cell, up_to those that cost at most this much, for median_at.
 create or replace temp macro cell_prices(period, service, lines) as table
     select
         *,
@@ -44,12 +40,11 @@ create or replace temp macro cell_prices(period, service, lines) as table
     window cell as (partition by start, carrier, service_level, zone, rated, currency_code)
 
 -- name: price-moves
--- The change of a carrier's service in each month: each cell (a zone and rated weight) with an examined line is compared with
--- the last month before that had a price of it. A month is a general increase when at least 80 % of its compared cells were
--- raised, a general decrease likewise. With by_zone each zone of a service has rows of its own.
+-- Each cell with an examined line is compared with its last month before. Increase or decrease is general
+-- when at least 80 % of compared cells agree. by_zone: rows for each zone.
 create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false, prices := 'tenant_prices') as table
 with
--- Lists of one or two prices are cheaper than a window over all of them.
+-- Lists of one or two prices are cheaper than a window over all.
 listed as (
     select
         start,
@@ -72,7 +67,7 @@ cells as (
     from (
         select
             * exclude (most, most_frequent, counted),
-            -- A price of more than half of the lines is the median, so only few lists need sorting.
+            -- A price of more than half of the lines is the median, so few lists need sorting.
             case
                 when 2 * most > shipments then counted_value(most_frequent, shipments)
                 else middle_values(list_sort(counted), shipments)
@@ -86,7 +81,7 @@ changes as (
         lag(median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
     from cells
 ),
--- A change as a part of the price before, in 10^-12, so that the median of several is rounded once.
+-- Part of the price before in 10^-12, so that a median is rounded once.
 parts as (
     select *, rounded_quotient(ten_thousandths(median - before) * 1000000000000, ten_thousandths(before)) as part
     from changes
@@ -119,12 +114,11 @@ from counted
 where cells_raised + cells_lowered > 0
 
 -- name: rate-day
--- The day that decides a line's rate; null when no rate depends on a day.
 create or replace temp macro rate_day(day) as
     case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then day end
 
 -- name: rated-cells
--- Charges grouped by all that decides their agreed rate; a null rate: none fits.
+-- Grouped by all that decides the rate; null: none fits.
 create or replace temp view rated_cells as
 with cells as (
     select
