@@ -7,14 +7,9 @@ import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
-import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
+import type { ReportFilters } from '../reports/report-filters.ts';
 import type { ReportHead, ReportResult } from '../reports/report-result.ts';
-import {
-  type Counted,
-  openReportSession,
-  type ReportSession,
-  type SessionRequest,
-} from '../reports/report-session.ts';
+import { openReportSession, type ReportSession } from '../reports/report-session.ts';
 import { addressOfPage, isForPrograms } from './address.ts';
 import type { CachedPage, PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
@@ -47,26 +42,13 @@ export function readPublished<T>(
   return inTurn(() => queryPublished({ path, timeLimitMs }, work));
 }
 
-export async function withReports<T>(
-  context: PageContext,
-  filters: SessionRequest['filters'],
-  work: (session: ReportSession) => Promise<T>,
-): Promise<T> {
-  const counted = isUnfiltered(checkFilters(filters ?? {})) ? await countedOf(context) : undefined;
-  return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
-}
-
-export function countedOf(context: PageContext): Promise<Counted> {
-  return context.cache.present('counted', () => inSession(context, {}, (session) => session.count()));
-}
-
-async function inSession<T>(
+export function withReports<T>(
   { publishedPath, timeLimitMs, inTurn }: PageContext,
-  { filters = {}, counted }: Pick<SessionRequest, 'filters' | 'counted'>,
+  filters: ReportFilters,
   work: (session: ReportSession) => Promise<T>,
 ): Promise<T> {
   return inTurn(async () => {
-    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters, counted });
+    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters });
     try {
       return await work(session);
     } finally {
