@@ -117,7 +117,7 @@ export async function sendCached(
 ): Promise<FastifyReply> {
   const { data } = cached.value;
   if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
-  return sendHtml(reply, await framed(context, cached, lead));
+  return reply.type('text/html; charset=utf-8').send(await framed(context, cached, lead));
 }
 
 export async function sendFramed(
@@ -202,13 +202,37 @@ function unhealthyIn(health: Health): Frame['unhealthy'] {
     .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
-/** @param html values in it are escaped already */
-export function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(html);
-}
-
 export function sendJson(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(data)}\n`);
+}
+
+/** Checked before reading, so that a page sent in parts has the right status. */
+export function isRefused(check: () => void): boolean {
+  try {
+    check();
+    return false;
+  } catch (error) {
+    if (isReportError(error, 'invalid-filter')) return true;
+    throw error;
+  }
+}
+
+/** After an invalid filter or an exceeded limit the form stays, so that it can be corrected. */
+export async function withProblem(
+  context: PageContext,
+  page: Omit<Page, 'values'>,
+  make: () => Promise<Pick<PublishedPage, 'asOf' | 'values' | 'data'>>,
+): Promise<PublishedPage & { readonly status: number }> {
+  try {
+    return { ...page, status: 200, ...(await make()) };
+  } catch (error) {
+    if (!isReportError(error, 'invalid-filter', 'interrupted')) throw error;
+    return {
+      ...{ ...page, status: error.code === 'invalid-filter' ? 400 : 503 },
+      asOf: await readPublished(context, asOfNow),
+      ...{ values: { problem: error.message }, data: { error: error.message } },
+    };
+  }
 }
 
 export async function asOfNow(run: RunStatement): Promise<string | null> {
