@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+const STOP_TIMEOUT_MS = 10_000;
 const HAS_PROC = existsSync('/proc/self/stat');
 
 export interface ProcessIdentity {
@@ -42,6 +44,26 @@ export function isAlive(pid: number): boolean {
   if (!HAS_PROC) return true;
   const state = stateOf(pid)?.[0];
   return state !== undefined && state !== 'Z';
+}
+
+/** Resolves once the process is gone: only then are its files and ports free. SIGKILL loses no acknowledged write. */
+export async function endProcess(pid: number, timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+  for (const [signal, limitMs] of [
+    ['SIGTERM', timeoutMs],
+    ['SIGKILL', STOP_TIMEOUT_MS],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    const deadline = Date.now() + limitMs;
+    while (Date.now() < deadline) {
+      if (!isAlive(pid)) return;
+      await sleep(25);
+    }
+  }
+  throw new Error(`The process ${pid} does not end.`);
 }
 
 /** Field 22 of /proc/PID/stat; null where there is no /proc. */

@@ -3,24 +3,19 @@
  * killed `up` leaves no process that holds the port or the warehouse.
  */
 
-import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError, EXIT, printError } from '../errors.ts';
-import type { ChildRole, FromChild, ToChild } from './child-process.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { describeError, EXIT } from '../errors.ts';
+import { type RoleContext, type RunningRole, serveRole } from './run-role.ts';
+import type { ChildRole, FromChild, ToChild } from './up-role.ts';
 
 const STATE_EVERY_MS = 1_000;
 /** With the embedded Temporal, `ready` means that the worker polls it; another one may be away for longer. */
 const POLLS_WITHIN_MS = 30_000;
-/** Short of memory, the kernel kills the worker before the endpoint and `up`. */
-const OOM_SCORE = '500';
 
 process.umask(0o077);
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 const role = process.argv[2] as ChildRole;
 const stopping = new AbortController();
@@ -39,14 +34,8 @@ process.on('disconnect', () => process.exit(EXIT.checkFailed));
 
 async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Promise<void> {
   try {
-    if (role === 'worker') raiseOomScore();
-    const [{ serveRole }, start] = await Promise.all([import('./run-role.ts'), startOf(role)]);
     await serveRole({
-      ...{ settings, role, verbose, stopping },
-      start(given) {
-        context = given;
-        return start(given);
-      },
+      ...{ settings, role, verbose, start, stopping },
       onReady({ addresses }, { health, metrics }) {
         send({ kind: 'ready', addresses });
         const timer = setInterval(async () => {
@@ -64,29 +53,15 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
   }
 }
 
-async function startOf(which: ChildRole): Promise<(context: RoleContext) => Promise<RunningRole>> {
-  if (which === 'webhook') return (await import('./webhook-role.ts')).startWebhookRole;
+async function start(given: RoleContext): Promise<RunningRole> {
+  context = given;
+  if (role === 'webhook') return (await import('./webhook-role.ts')).startWebhookRole(given);
   const { startWorkerAloneRole } = await import('./worker-role.ts');
-  return async (given) => {
-    const worker = await startWorkerAloneRole(given);
-    if (!given.settings.temporalConfigured) await Promise.race([worker.ready, sleep(POLLS_WITHIN_MS)]);
-    return worker;
-  };
+  const worker = await startWorkerAloneRole(given);
+  if (!given.settings.temporalConfigured) await Promise.race([worker.ready, sleep(POLLS_WITHIN_MS)]);
+  return worker;
 }
 
 function send(message: FromChild, sent: () => void = () => undefined): void {
-  if (process.connected) process.send?.(message, undefined, undefined, sent);
-  else sent();
+  process.send?.(message, undefined, undefined, sent);
 }
-
-function raiseOomScore(): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', OOM_SCORE);
-  } catch {
-    // Not Linux, or not allowed.
-  }
-}
-
-process.on('uncaughtException', (error) => {
-  process.exit(printError(error, { verbose: true }));
-});

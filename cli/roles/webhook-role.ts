@@ -17,18 +17,16 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
-import { reportEndpoint, watchEndpoint } from './watch-endpoint.ts';
+import { endpointCheck } from './watch-endpoint.ts';
 
 /** The endpoint starts first, because deliveries that it misses are lost. */
 export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
   return startParts(context.log, async (parts) => {
     const webhook = await startWebhookRole(context);
     parts.add('webhook', () => webhook.close());
-    const watch = watchEndpoint({
-      url: () => webhook.addresses.webhook ?? null,
-      onState: reportEndpoint(context),
-    });
-    parts.add('watch', async () => watch.close());
+    const checks = startChecks(context);
+    parts.add('checks', () => checks.close());
+    checks.add(endpointCheck(() => webhook.addresses.webhook ?? null, context));
     const probes = await startProbesRole(context);
     parts.add('probes', () => probes.close());
     return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };

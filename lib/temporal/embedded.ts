@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { dataFolder } from '../files/data-folder.ts';
 import { makeFolders } from '../files/durable-files.ts';
-import { isAlive } from '../processes.ts';
+import { endProcess, isAlive } from '../processes.ts';
 import {
   type EmbeddedRecord,
   isSupervised,
@@ -23,7 +23,6 @@ import { isTemporalError, TemporalError } from './errors.ts';
 import { temporalExecutable } from './server-executable.ts';
 import {
   databaseOf,
-  endServer,
   findServers,
   freeAddress,
   isResponding,
@@ -104,8 +103,8 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
       // Before the server ends, so that another process starts its own instead of adopting this one.
       if ((await readEmbeddedRecord(dataDir))?.pid === server.record.pid)
         await rm(dataFolder(dataDir).embeddedTemporal);
-      if (await isResponding(address)) await endServer(server.record.pid);
-      else await endServer(server.record.pid, HUNG_STOP_TIMEOUT_MS);
+      if (await isResponding(address)) await endProcess(server.record.pid);
+      else await endProcess(server.record.pid, HUNG_STOP_TIMEOUT_MS);
     },
   };
 }
@@ -138,7 +137,7 @@ async function findOrStart(request: StartRequest): Promise<Server> {
       return { record, isOurs: true };
     }
   }
-  for (const pid of running) await endServer(pid, HUNG_STOP_TIMEOUT_MS);
+  for (const pid of running) await endProcess(pid, HUNG_STOP_TIMEOUT_MS);
   const { address, child } = await launch(request, known?.address);
   const record = writeEmbeddedRecord(dataDir, { address, pid: child.pid ?? 0, namespace: NAMESPACE });
   log.info({ pid: record.pid, address }, 'embedded Temporal server is ready');

@@ -5,7 +5,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { findProcesses, isAlive, listenOnce } from '../processes.ts';
+import { endProcess, findProcesses, listenOnce } from '../processes.ts';
 import { SEARCH_ATTRIBUTES } from '../wire/names.ts';
 import { openConnection } from './connect.ts';
 import { TemporalError } from './errors.ts';
@@ -24,7 +24,6 @@ const DATA_FOLDER_KEY = 'billsync.dataFolder';
 const DATABASE_NAME = 'temporal.db';
 const RESPONSE_TIMEOUT_MS = 3_000;
 const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 10_000;
 const PORT_TIMEOUT_MS = 5_000;
 
 export function serverIdentity({ dataDir }: Pick<ServerPlace, 'dataDir'>): readonly string[] {
@@ -79,7 +78,7 @@ export async function launchServer(
       await sleep(50, undefined, { signal: start.signal });
     }
   } catch (error) {
-    await endServer(child.pid ?? 0);
+    if (child.pid !== undefined) await endProcess(child.pid);
     throw error;
   }
   return child;
@@ -105,27 +104,6 @@ export async function isResponding(address: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** SIGKILL loses no acknowledged write. Resolves once the process is gone: only then is its database file free. */
-export async function endServer(pid: number, timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
-  if (pid <= 0) return;
-  for (const [signal, limitMs] of [
-    ['SIGTERM', timeoutMs],
-    ['SIGKILL', STOP_TIMEOUT_MS],
-  ] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      return;
-    }
-    const deadline = Date.now() + limitMs;
-    while (Date.now() < deadline) {
-      if (!isAlive(pid)) return;
-      await sleep(25);
-    }
-  }
-  throw new Error(`The Temporal server (pid ${pid}) does not end.`);
 }
 
 /** The previous one if possible, so that processes that remember it reconnect. */

@@ -1,7 +1,7 @@
 import { createServer as createHttp } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { type EndpointState, probeEndpoint, watchEndpoint } from '../../cli/roles/watch-endpoint.ts';
+import { endpointCheck, probeEndpoint } from '../../cli/roles/watch-endpoint.ts';
 
 const servers: Server[] = [];
 afterAll(() => {
@@ -34,17 +34,20 @@ test('detects a hung and a closed endpoint', async () => {
 test('reports the second failure in a row and its end', async () => {
   const answers = [200, 503, 200, 503, 503, 200];
   const endpoint = await listening(answering(() => answers.shift() ?? 200));
-  const states: EndpointState[] = [];
-  await new Promise<void>((resolve) => {
-    const watch = watchEndpoint({
-      url: () => `http://${endpoint}/`,
-      ...{ everyMs: 5, againMs: 5 },
-      onState(state) {
-        if (states.push(state) < 4) return;
-        watch.close();
-        resolve();
-      },
-    });
+  const states: boolean[] = [];
+  const alerts: string[] = [];
+  const check = endpointCheck(() => `http://${endpoint}/`, {
+    health: {
+      set: (_, { isHealthy }) => states.push(isHealthy),
+      report: () => ({ isReady: true, isWell: true, status: 'ok', components: {} }),
+    },
+    alerts: {
+      raise: ({ key }) => alerts.push(`raise ${key}`),
+      resolve: (key) => alerts.push(`end ${key}`),
+      close: async () => {},
+    },
   });
-  expect(states.map(({ isHealthy }) => isHealthy)).toEqual([true, true, false, true]);
+  for (let time = 0; time < 4; time += 1) await check.run(new AbortController().signal);
+  expect(states).toEqual([true, true, false, true]);
+  expect(alerts.slice(2)).toEqual(['raise endpoint/unanswered', 'end endpoint/unanswered']);
 });
