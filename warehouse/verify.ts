@@ -38,7 +38,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const { database, archive, full, ingest, step = (work) => work() } = options;
   const { pendingLoads = async () => () => false } = options;
   const purgedFiles = purgedFilesOf(archive);
-  const loads = await database.all('loads-to-verify', { full });
+  const loads = await step(() => database.all('loads-to-verify', { full }));
   const drift: Drift[] = [];
   const known = new Set<string>();
   let verified: number[] = [];
@@ -83,8 +83,8 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
   drift.push(...setAside.filter(({ found }) => !reported.has(found)));
   await storeVerified();
-  const [{ discrepancies = 0 } = {}] = await database.all(
-    'select count(*)::integer as discrepancies from discrepancies',
+  const [{ discrepancies = 0 } = {}] = await step(() =>
+    database.all('select count(*)::integer as discrepancies from discrepancies'),
   );
   const invoices = new Set(loads.map((load) => String(load.invoice_id))).size;
   return {

@@ -7,7 +7,7 @@ import type {
   Tenant,
   WebhookSettings,
 } from './application.ts';
-import { type Csv, readCsv } from './csv.ts';
+import type { CsvRow } from './csv.ts';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from './http.ts';
 import type { Choose, ReceivedRequest } from './receiver.ts';
 import { broken, hold } from './rule.ts';
@@ -144,25 +144,18 @@ export interface Download {
   readonly url: string;
   readonly answer: Answer;
   readonly sha256: string;
-  /** null when the file cannot be read as a CSV. */
-  readonly csv: Csv | null;
-  readonly csvProblem: string | null;
-  /** null unless the suite made the invoice. */
-  readonly approved: ApprovedInvoice | null;
+}
+
+export async function readableInvoiceId(context: SuiteContext): Promise<string> {
+  if (context.hasApplication) return (await context.once(approvedInvoice)).invoiceId;
+  return context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
 }
 
 export async function download(context: SuiteContext): Promise<Download> {
-  const approved = context.hasApplication ? await context.once(approvedInvoice) : null;
-  const invoiceId =
-    approved?.invoiceId ?? context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
-  return downloadOf(context.service, invoiceId, approved);
+  return downloadOf(context.service, await readableInvoiceId(context));
 }
 
-export async function downloadOf(
-  service: Service,
-  invoiceId: string,
-  approved: ApprovedInvoice | null,
-): Promise<Download> {
+export async function downloadOf(service: Service, invoiceId: string): Promise<Download> {
   const regenerated = await service.regenerate(invoiceId);
   const location = jsonObject(regenerated.body) ?? {};
   const url = textOf(location.presignedUrl);
@@ -170,22 +163,10 @@ export async function downloadOf(
   const answer = await service.plain({ url });
   hold(answer.status === 200, `the presigned URL answered ${answer.status} ${excerpt(answer.body)}`);
   const sha256 = createHash('sha256').update(answer.body).digest('hex');
-  return { invoiceId, location, url, answer, sha256, approved, ...tryCsv(answer.body) };
+  return { invoiceId, location, url, answer, sha256 };
 }
 
-export function tryCsv(body: Buffer): Pick<Download, 'csv' | 'csvProblem'> {
-  try {
-    return { csv: readCsv(body), csvProblem: null };
-  } catch (error) {
-    return { csv: null, csvProblem: (error as Error).message };
-  }
-}
-
-export function rowsOf({ csv, csvProblem }: Pick<Download, 'csv' | 'csvProblem'>): Csv['rows'] {
-  return csv?.rows ?? broken(`the file is no CSV: ${csvProblem}`);
-}
-
-export function sumOf(rows: Csv['rows']): Decimal {
+export function sumOf(rows: readonly CsvRow[]): Decimal {
   return rows.reduce((sum, row) => sum.plus(decimal(row['Billing Cost'])), new Decimal(0));
 }
 

@@ -15,7 +15,6 @@ const PARTNER_ID = '0b0b0b0b-0000-4000-8000-000000000001';
 let t: TestWarehouse;
 afterEach(() => t.close());
 
-/** A warehouse with that many invoices of one instant, inserted by SQL. */
 async function haveInvoices(count: number, state: 'loaded' | 'needs_attention', code: string | null = null) {
   t = await aWarehouse();
   await change(
@@ -49,7 +48,6 @@ function activities(recheckLoadedDays = 60) {
   } as unknown as WarehouseDependencies);
 }
 
-/** One scheduled run at an instant. */
 async function runAt(ms: number, { limit = 1_000, days = 60 } = {}) {
   const due = await t.warehouse.due({
     ...{ until: new Date(ms).toISOString(), limit, recheckDays: days },

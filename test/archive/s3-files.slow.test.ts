@@ -102,7 +102,6 @@ async function openUploads(): Promise<number> {
   return ((await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? []).length;
 }
 
-/** The hash of what another machine reads. */
 async function onAnotherMachine(file: ArchivedFile): Promise<string> {
   const other = await aMachine();
   return fileOf(await readFile(await other.localPath(file.sha256))).sha256;

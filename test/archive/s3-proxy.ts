@@ -8,7 +8,6 @@ export type Fault = { readonly status: number; readonly code: string } | 'break'
 
 export interface S3Proxy {
   readonly url: string;
-  /** Method and query of every request, in their order. */
   readonly requests: string[];
   /** Called for every request; null lets it pass. */
   fault: (request: IncomingMessage) => Fault | null;

@@ -33,7 +33,6 @@ const PARTS: Readonly<Record<string, (bench: Bench) => Promise<readonly Promised
   dlt: peer,
 };
 
-/** @throws Error a promised ratio was missed; all parts are measured first */
 export async function main([
   rows = '1000000',
   rounds = '5',

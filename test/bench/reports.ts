@@ -15,7 +15,6 @@ const PROGRAM = fileURLToPath(new URL('./support/report-once.ts', import.meta.ur
 const MAX_SECONDS = 10;
 const MAX_GB = 1.5;
 
-/** @throws Error a report took longer or more memory than promised */
 export async function main([millions = '32', only]: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-bench-'));
   try {

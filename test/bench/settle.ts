@@ -28,12 +28,10 @@ const PROCESSES = ['worker', 'temporal', 'endpoint'] as const;
 type Process = (typeof PROCESSES)[number];
 
 const FLOOR = fileURLToPath(new URL('./support/one-activity.ts', import.meta.url));
-/** Connections of the service to the endpoint. */
 const AT_ONCE = 16;
 const WARM_UP = 60;
 const SETTLED_WITHIN_MS = 300_000;
 
-/** @throws Error the promised ratio was missed */
 export async function main([count = '600', rows = '20']: readonly string[]): Promise<void> {
   const service = await startForeignService({ tokenLifetimeSeconds: 3_600 });
   const address = `127.0.0.1:${await freePort()}`;
@@ -140,7 +138,6 @@ async function oneActivityEach(address: string, product: Product, count: number)
   return { ms, cpuMs: { worker: cpuMs, temporal, endpoint: 0 } };
 }
 
-/** The events of one invoice's history, by type. */
 async function historyOf(address: string, { partnerId }: ForeignService, invoiceId: string): Promise<string> {
   const connection = await openConnection({ address });
   try {

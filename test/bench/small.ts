@@ -16,7 +16,6 @@ export const summary = 'import and rebuild of small invoices against their floor
 
 const PROGRAM = fileURLToPath(new URL('./support/small-once.ts', import.meta.url));
 
-/** @throws Error a promised ratio was missed */
 export async function main([files = '500', rows = '20', rounds = '3']: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-small-'));
   try {

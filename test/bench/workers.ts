@@ -38,7 +38,6 @@ interface Taken {
   readonly cpuMs: number;
 }
 
-/** @throws Error the promised ratios were missed */
 export async function main([count = '200', rows = '20']: readonly string[]): Promise<void> {
   await installDuckDbExtensions();
   const [postgres, s3] = await Promise.all([startPostgres(), startS3Server()]);

@@ -1,24 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Archive } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { testFolder } from '../support/folders.ts';
-import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
-let service: ForeignService;
 let folder: string;
 let archive: Archive;
 let billing: BillingService;
 
-beforeAll(async () => {
-  service = await startForeignService();
-});
+const service = await startForeignService();
 afterAll(async () => {
   expect(service.complaints).toEqual([]);
   await service.close();

@@ -2,27 +2,21 @@
 
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
 import { testFolder } from '../support/folders.ts';
-import { type ForeignCall, type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { type ForeignCall, startForeignService } from '../support/foreign-service.ts';
 import { serviceSettings } from './service-settings.ts';
 
 const SHIPMENTS = 300_000;
 const MAX_GROWTH_BYTES = 160 * 1024 ** 2;
 
-let service: ForeignService;
-let billing: BillingService;
-let folder: string;
-
-beforeAll(async () => {
-  service = await startForeignService();
-  folder = testFolder();
-  // Long enough that a busy machine does not make an answer that gets on one that does not.
-  billing = await clientThatWaits(10_000);
-});
+const service = await startForeignService();
+const folder = testFolder();
+// Long enough that a busy machine does not make an answer that gets on one that does not.
+const billing = await clientThatWaits(10_000);
 afterAll(async () => {
   await billing.close();
   await service.close();

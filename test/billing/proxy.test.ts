@@ -7,7 +7,6 @@ const URL_ASKED = 'https://billing.invalid/a';
 
 let proxy: Server | undefined;
 let http: Http | undefined;
-/** Connections that the proxy had. */
 let connections: number;
 
 afterEach(async () => {
@@ -15,7 +14,6 @@ afterEach(async () => {
   proxy?.close();
 });
 
-/** Sends a request through a proxy that handles connections so. @returns the message of the error */
 async function errorThrough(onConnection: (socket: Socket) => void, deadlineMs = 10_000) {
   connections = 0;
   proxy = createServer((socket) => {

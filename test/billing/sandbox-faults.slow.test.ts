@@ -1,23 +1,20 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Archive, Fact } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { type BillingServiceOptions, createBillingService } from '../../billing/client.ts';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { startSandbox } from '../../sandbox/service.ts';
 import { testFolder } from '../support/folders.ts';
 import { serviceSettings } from './service-settings.ts';
 
-let sandbox: Sandbox;
 let folder: string;
 let archive: Archive;
 let billing: BillingService;
 let invoiceId: string;
 
-beforeAll(async () => {
-  sandbox = await startSandbox({ seed: 7 });
-});
+const sandbox = await startSandbox({ seed: 7 });
 afterAll(() => sandbox.close());
 beforeEach(async () => {
   folder = testFolder();

@@ -25,7 +25,6 @@ const MAX_EVENTS = 10_240;
 const MAX_BYTES = 10 * 1024 * 1024;
 const PRINT_EVERY = 5_000;
 
-/** @throws Error when a result is wrong, missing or doubled, the warehouse differs, or a history is too large */
 export async function main([ids = '100000', kills = '2']: readonly string[]): Promise<void> {
   const sandbox = await startSandbox();
   const product = await createProduct({
@@ -56,7 +55,6 @@ export async function main([ids = '100000', kills = '2']: readonly string[]): Pr
   }
 }
 
-/** @returns the reported state of each id */
 async function backfill(
   product: Product,
   mix: readonly MixedInvoice[],
@@ -104,7 +102,6 @@ async function restart(product: Product): Promise<void> {
   await product.start('worker');
 }
 
-/** @throws Error when the reported states differ from the expected ones */
 function checkResults(mix: readonly MixedInvoice[], results: ReadonlyMap<string, string>): void {
   const wrong = mix.filter(({ invoiceId, kind }) => results.get(invoiceId) !== KINDS[kind]);
   if (wrong.length === 0 && results.size === mix.length) return;
@@ -116,7 +113,6 @@ function checkResults(mix: readonly MixedInvoice[], results: ReadonlyMap<string,
   );
 }
 
-/** @throws Error when the warehouse differs from the service */
 async function checkWarehouse(dataDir: string, mix: readonly MixedInvoice[]): Promise<void> {
   const rows = await queryFile(
     join(dataDir, 'warehouse.duckdb'),
@@ -177,7 +173,6 @@ function cpuSeconds(pid: ChildProcess['pid']): string {
   return ((Number(fields[11]) + Number(fields[12])) / 100).toFixed(0);
 }
 
-/** Peak resident memory of the process. */
 function peakMib(pid: ChildProcess['pid']): string {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024).toFixed(0);
@@ -210,7 +205,6 @@ interface MixedInvoice {
   readonly sha256: string;
 }
 
-/** Creates them at the service, with the kinds evenly distributed. */
 async function makeMix(sandbox: Sandbox, count: number): Promise<readonly MixedInvoice[]> {
   const kinds = Object.entries(SHARES).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
   const ofAThousand = Array.from({ length: 1_000 }, (_, place): Kind => {

@@ -21,22 +21,12 @@ import {
   printProgress,
   type Rig,
   send,
-  sendInvoice,
+  sendAll,
   verdictOf,
   withRig,
 } from './rig.ts';
 
-interface Fullness {
-  /** Free space when the deliveries began. */
-  readonly freeKib: number;
-  /** Number of deliveries by the status of their answer; 0 is no answer. */
-  readonly answers: Readonly<Record<number, number>>;
-  readonly readyz: number | null;
-  /** How often the process ended by itself and was started again, as a supervisor would. */
-  readonly restarts: number;
-  /** From the freed space to everything loaded. */
-  readonly recoveredAfterSeconds: number;
-}
+type Fullness = Awaited<ReturnType<typeof playFull>>;
 
 const FULL_FOR_MS = 10_000;
 const RECOVERED_WITHIN_MS = 120_000;
@@ -45,7 +35,6 @@ const KIB = 1_024;
 export const summary =
   'the disk fills up: 503 from the endpoint, no partial invoice, work resumes by itself [200] (root)';
 
-/** @throws Error when a promise was broken */
 export async function main([sizeMib = '200']: readonly string[]): Promise<void> {
   const disk = await mkdtemp(join(tmpdir(), 'small-disk-'));
   mountSmallDisk(disk, `${sizeMib}m`);
@@ -53,7 +42,7 @@ export async function main([sizeMib = '200']: readonly string[]): Promise<void> 
     const result = await withRig({ settings: { BILLSYNC_DATA_DIR: join(disk, 'data') } }, async (rig) => {
       const { product } = rig;
       await product.start('up');
-      for (let nth = 0; nth < 3; nth += 1) await sendInvoice(rig, 20);
+      for (let nth = 0; nth < 3; nth += 1) await sendAll(rig, (await newInvoice(rig, 20)).events);
       await settled(product.dataDir, billedTruth(rig), RECOVERED_WITHIN_MS);
       const fullness: Fullness[] = [];
       // Nothing; room for deliveries; room for loads, but not for downloads.
@@ -71,7 +60,7 @@ export async function main([sizeMib = '200']: readonly string[]): Promise<void> 
   }
 }
 
-async function playFull(rig: Rig, disk: string, leaveKib: number): Promise<Fullness> {
+async function playFull(rig: Rig, disk: string, leaveKib: number) {
   const { product } = rig;
   const ballast = join(disk, 'ballast');
   await fill(disk, ballast, leaveKib);

@@ -8,30 +8,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.ts';
 import { aDelivery, deliver } from '../webhook/a-delivery.ts';
-import {
-  type Acknowledged,
-  checkEndpoint,
-  type EndpointFindings,
-  sentEvents,
-} from '../webhook/check-endpoint.ts';
+import { type Acknowledged, checkEndpoint, sentEvents } from '../webhook/check-endpoint.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
-
-export interface DurablePointsResult extends EndpointFindings {
-  readonly rounds: number;
-  readonly answers: readonly {
-    readonly point: string;
-    readonly first: string | null;
-    readonly retry: string | null;
-  }[];
-}
+import { conclude } from './rig.ts';
 
 const POINTS = ['D1', 'D2', 'D3', 'D4', 'D5'] as const;
 
-export async function runDurablePoints(rounds: number): Promise<DurablePointsResult> {
+export async function runDurablePoints(rounds: number) {
   const dataDir = join(await mkdtemp(join(tmpdir(), 'points-')), 'data');
   const endpoint = await createEndpointProcess(dataDir, 0);
   const acknowledged: Acknowledged[] = [];
-  const answers: DurablePointsResult['answers'][number][] = [];
+  const answers: { point: string; first: string | null; retry: string | null }[] = [];
   await endpoint.start();
   for (let round = 0; round < rounds; round += 1) {
     for (const point of POINTS) {
@@ -63,7 +50,6 @@ export async function runDurablePoints(rounds: number): Promise<DurablePointsRes
 
 export const summary = 'kill -9 right after each durable point of endpoint and forwarder [20]';
 
-/** @throws Error when an acknowledged event was lost, or bytes leaked */
 export async function main([rounds = '20']: readonly string[]): Promise<void> {
   const { answers, ...result } = await runDurablePoints(Number(rounds));
   const counts = new Map<string, number>();
@@ -71,7 +57,5 @@ export async function main([rounds = '20']: readonly string[]): Promise<void> {
     const key = `${point}: ${first ?? 'nothing'}, then ${retry ?? 'nothing'}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
-  process.stdout.write(`${JSON.stringify({ ...result, answers: Object.fromEntries(counts) }, null, 2)}\n`);
-  const broken = result.lost.length + result.leaks.length;
-  if (broken > 0) throw new Error(`${broken} promises were broken; see the result above.`);
+  conclude({ ...result, answers: Object.fromEntries(counts) }, [...result.lost, ...result.leaks]);
 }

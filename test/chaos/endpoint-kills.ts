@@ -10,40 +10,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from '../bench/support/ratios.ts';
 import { expectKept } from '../bench/support/rounds.ts';
 import { createRandom } from '../support/random.ts';
-import {
-  type Acknowledged,
-  checkEndpoint,
-  type EndpointFindings,
-  sentEvents,
-} from '../webhook/check-endpoint.ts';
+import { type Acknowledged, checkEndpoint, sentEvents } from '../webhook/check-endpoint.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
-import { type RoundTimes, type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.ts';
+import { type Sent, sendWhileKilled, timesOf } from '../webhook/send-while-killed.ts';
+import { conclude, printProgress } from './rig.ts';
 
-export interface EndpointKillsResult extends EndpointFindings {
-  readonly acknowledged: number;
-  readonly duplicates: number;
-  /** Not acknowledged within the attempts of the service. */
-  readonly unacknowledged: number;
-  readonly kills: number;
-  /** Milliseconds of the answers, for each round. */
-  readonly answers: RoundTimes;
-  /** The same deliveries to the bare server of bare-runner.ts, which is killed as often; null without `roundsBesideBare`. */
-  readonly bareAnswers: RoundTimes | null;
-  readonly seconds: number;
-}
+const TEMPORAL_PHASE_MS = 400;
 
-export interface EndpointKillsOptions {
+export async function runEndpointKills(options: {
   readonly deliveries: number;
   readonly kills: number;
   readonly seed: number;
   /** Rounds with a share of the deliveries to the endpoint, then as many to a bare server. Default: one round, to the endpoint only. */
   readonly roundsBesideBare?: number;
   readonly progress?: (text: string) => void;
-}
-
-const TEMPORAL_PHASE_MS = 400;
-
-export async function runEndpointKills(options: EndpointKillsOptions): Promise<EndpointKillsResult> {
+}) {
   const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
   const dataDir = join(folder, 'data');
   const startedMs = Date.now();
@@ -88,7 +69,6 @@ export async function runEndpointKills(options: EndpointKillsOptions): Promise<E
   };
 }
 
-/** Waits until every acknowledged event was forwarded, at most a minute. */
 async function settled(dataDir: string, acknowledged: readonly Acknowledged[]): Promise<void> {
   const untilMs = Date.now() + 60_000;
   const events = acknowledged.filter(({ kind }) => kind === 'event').map(({ eventId }) => eventId);
@@ -110,7 +90,6 @@ const SENDER_TIMEOUT_MS = 30_000;
 const PROMISED_RATIOS = { p50Ms: 4, p99Ms: 3.8 };
 const ROUNDS = 10;
 
-/** @throws Error when an acknowledged event was lost or wrongly sent, bytes leaked, or answers were too slow */
 export async function main([
   deliveries = '2000',
   kills = '100',
@@ -121,11 +100,9 @@ export async function main([
     kills: Number(kills),
     seed: Number(seed),
     roundsBesideBare: ROUNDS,
-    progress: (text) => process.stderr.write(`${text}\n`),
+    progress: printProgress,
   });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  const broken = result.lost.length + result.wronglySent.length + result.leaks.length;
-  if (broken > 0) throw new Error(`${broken} promises were broken; see the result above.`);
+  conclude(result, [...result.lost, ...result.wronglySent, ...result.leaks]);
   expectKept([
     ...(['p50Ms', 'p99Ms'] as const).map((of) => ({
       what: `${of} of the answers, as a multiple of a bare server's`,
@@ -136,6 +113,6 @@ export async function main([
   ]);
 }
 
-function ratioOf(of: 'p50Ms' | 'p99Ms', { answers, bareAnswers }: EndpointKillsResult): number {
-  return median(answers[of].map((ms, round) => ms / (bareAnswers?.[of][round] ?? Number.NaN)));
+function ratioOf(of: 'p50Ms' | 'p99Ms', result: Awaited<ReturnType<typeof runEndpointKills>>): number {
+  return median(result.answers[of].map((ms, round) => ms / (result.bareAnswers?.[of][round] ?? Number.NaN)));
 }

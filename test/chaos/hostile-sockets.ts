@@ -17,20 +17,13 @@ import { aDelivery, basic } from '../webhook/a-delivery.ts';
 import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
-export interface HostileSocketsResult {
-  /** Number of connections that the attacker opened, by kind. */
-  readonly opened: Readonly<Record<string, number>>;
-  readonly openedPerSecond: number;
-  readonly honest: readonly HonestSender[];
-  readonly bareAnswers: AnswerTimes;
-}
+export type HostileSocketsResult = Awaited<ReturnType<typeof runHostileSockets>>;
 
 export interface HonestSender {
   readonly name: string;
   readonly deliveries: number;
   /** Answered with anything but 200, or not at all. */
   readonly failures: number;
-  /** Answered with 200 within the promised time. */
   readonly inTime: number;
   readonly answers: AnswerTimes;
 }
@@ -53,7 +46,6 @@ export async function main(args: readonly string[]): Promise<void> {
   expectKept(promisesOf(result));
 }
 
-/** The promised ratios to the bare server's times. */
 export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promised[] {
   return honest.flatMap(({ name, answers }) =>
     (['p50Ms', 'p99Ms'] as const).map((of) => ({
@@ -65,10 +57,7 @@ export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promi
 }
 
 /** @param options.deliveries of each of three senders */
-export async function runHostileSockets(options: {
-  readonly sockets: number;
-  readonly deliveries: number;
-}): Promise<HostileSocketsResult> {
+export async function runHostileSockets(options: { readonly sockets: number; readonly deliveries: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
   const endpoint = await createEndpointProcess(join(folder, 'data'), 0);
   const bare = await createEndpointProcess(join(folder, 'bare'), 0, 'bare');

@@ -10,7 +10,6 @@ export const summary = 'hostile inputs in any order, after which an honest invoi
 /** Promised from the event to the published file. */
 const PROMISED_MS = 30_000;
 
-/** @throws Error when a sequence broke a promise */
 export async function main([sequences = '5', first = '1', inputs = '16']: readonly string[]): Promise<void> {
   const results: HostileSequenceResult[] = [];
   for (let seed = Number(first); seed < Number(first) + Number(sequences); seed += 1) {

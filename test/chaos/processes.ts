@@ -31,7 +31,6 @@ interface ProcessesResult extends TrafficCounts, Verdict {
   readonly kills: Readonly<Record<string, number>>;
   readonly contradictions: readonly string[];
   readonly openToOthers: readonly string[];
-  /** Processes that a SIGTERM left behind. */
   readonly orphans: readonly number[];
   /** From the last event or kill until every invoice was settled. */
   readonly secondsToSettle: number;
@@ -42,7 +41,6 @@ interface ProcessesResult extends TrafficCounts, Verdict {
 export const summary =
   'endpoint, worker and Temporal killed at random while a foreign service delivers [60 30 1 | … up]';
 
-/** @throws Error when a promise was broken */
 export async function main([invoices = '60', kills = '30', seed = '1', how = 'apart']: readonly string[]) {
   const options = {
     invoices: Number(invoices),
@@ -58,7 +56,6 @@ async function runProcesses(options: {
   readonly invoices: number;
   readonly kills: number;
   readonly seed: number;
-  /** All roles in one process instead of three. */
   readonly isUp: boolean;
 }): Promise<ProcessesResult> {
   const { invoices, kills, seed, isUp } = options;
@@ -195,7 +192,6 @@ type Victim = Role | 'temporal-server';
 interface Kill {
   readonly name: string;
   readonly victims: readonly Victim[];
-  /** Relative frequency. */
   readonly weight: number;
 }
 
@@ -205,7 +201,6 @@ interface KillOptions {
   readonly roles: readonly Role[];
   readonly kills: number;
   readonly random: () => number;
-  /** Called before each kill. */
   readonly progress?: (text: string, nth: number) => void;
 }
 

@@ -9,7 +9,7 @@ import { deliver } from '../webhook/a-delivery.ts';
 export interface Rig {
   readonly service: ForeignService;
   readonly product: Product;
-  /** Event ids that were answered with 200; filled by `sendInvoice` and by the programs. */
+  /** Event ids that were answered with 200; filled by `send` and by the programs. */
   readonly acknowledged: string[];
 }
 
@@ -44,7 +44,6 @@ export async function withRig<T extends Verdict>(
   }
 }
 
-/** Checks the invariants of a stopped product. */
 export async function verdictOf(
   { service, product }: Rig,
   truth: Truth,
@@ -72,21 +71,18 @@ export async function newInvoice(
   return { invoiceId, events: service.events.slice(from) };
 }
 
-/** Delivers one event. @returns the status of the answer, 0 without one */
 export async function send({ product, acknowledged }: Rig, text: string): Promise<number> {
   const reply = await deliver(product.webhookUrl, text).catch(() => null);
   if (reply?.statusCode === 200) acknowledged.push(reply.body.eventId ?? '');
   return reply?.statusCode ?? 0;
 }
 
-/** Delivers the events of a new invoice. @throws Error when one is not answered with 200 */
-export async function sendInvoice(rig: Rig, rows: number): Promise<string> {
-  const { invoiceId, events } = await newInvoice(rig, rows);
+/** @throws Error when one is not answered with 200 */
+export async function sendAll(rig: Rig, events: readonly string[]): Promise<void> {
   for (const text of events) {
     const status = await send(rig, text);
     if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
   }
-  return invoiceId;
 }
 
 /**
@@ -110,18 +106,15 @@ export function runUndisturbed(options: {
   });
 }
 
-/** The broken promises of a verdict as texts. */
 export function describeVerdict({ violations, complaints }: Verdict): readonly string[] {
   return [...violations.map(({ invariant, what }) => `${invariant}: ${what}`), ...complaints];
 }
 
-/** @throws Error when there are broken promises */
 export function expectNone(broken: readonly string[]): void {
   if (broken.length > 0)
     throw new Error(`${broken.length} promises were broken: ${broken.slice(0, 5).join('; ')}`);
 }
 
-/** Prints a result as JSON. @throws Error when there are broken promises */
 export function conclude(result: unknown, broken: readonly string[]): void {
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   expectNone(broken);

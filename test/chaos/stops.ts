@@ -13,7 +13,6 @@ import {
   printProgress,
   type Rig,
   SETTLED_WITHIN_MS,
-  type Verdict,
   verdictOf,
   withRig,
 } from './rig.ts';
@@ -27,17 +26,9 @@ interface Stop {
   readonly isStarting?: boolean;
 }
 
-interface Stopped {
-  readonly name: string;
-  readonly code: number | null;
-  readonly seconds: number;
-  readonly orphans: number;
-}
+type Stopped = Awaited<ReturnType<typeof stopOne>>;
 
-interface StopsResult extends Verdict {
-  readonly stops: readonly Stopped[];
-  readonly invoices: number;
-}
+type StopsResult = Awaited<ReturnType<typeof stopAll>>;
 
 const APART: readonly Role[] = ['temporal', 'webhook', 'worker'];
 const UP: readonly Role[] = ['up'];
@@ -61,7 +52,6 @@ const INVOICES_PER_STOP = 12;
 
 export const summary = 'SIGTERM to each role during work, also with Temporal gone or hung [case…]';
 
-/** @throws Error when a promise was broken */
 export async function main(names: readonly string[]): Promise<void> {
   const selected = names.length === 0 ? STOPS : STOPS.filter(({ name }) => names.includes(name));
   const results: StopsResult[] = [];
@@ -76,7 +66,7 @@ export async function main(names: readonly string[]): Promise<void> {
   );
 }
 
-async function stopAll(rig: Rig, roles: readonly Role[], stops: readonly Stop[]): Promise<StopsResult> {
+async function stopAll(rig: Rig, roles: readonly Role[], stops: readonly Stop[]) {
   const { service, product } = rig;
   const done: Stopped[] = [];
   const voided: string[] = [];
@@ -118,7 +108,7 @@ function disturb(product: Product, { temporal }: Stop): void {
   for (const pid of serversOf(product)) process.kill(pid, temporal === 'hangs' ? 'SIGSTOP' : 'SIGKILL');
 }
 
-async function stopOne(product: Product, stop: Stop): Promise<Stopped> {
+async function stopOne(product: Product, stop: Stop) {
   if (stop.isStarting === true) {
     await product.kill(stop.victim);
     const { length } = product.log(stop.victim);

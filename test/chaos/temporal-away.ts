@@ -27,12 +27,10 @@ interface Absence {
   readonly failed: number;
   readonly acknowledgeP50Ms: number;
   readonly acknowledgeP99Ms: number;
-  /** According to `/metrics`. */
   readonly largestBacklog: number;
   /** Statuses of `/readyz` of endpoint and worker at the end of the absence. */
   readonly readyz: { readonly webhook: number; readonly worker: number };
   readonly doctor: { readonly exitCode: number; readonly temporal: string; readonly inbox: string };
-  /** From Temporal's return to an empty backlog. */
   readonly drainedAfterSeconds: number;
 }
 
@@ -42,7 +40,6 @@ const RECOVERED_WITHIN_MS = 120_000;
 export const summary =
   'Temporal gone and hung while deliveries go on: always 200, the backlog is reported and drains [60]';
 
-/** @throws Error when a promise was broken */
 export async function main([seconds = '60']: readonly string[]): Promise<void> {
   const result = await withRig({}, async (rig) => {
     const { product } = rig;

@@ -16,26 +16,16 @@ import {
   settingsFor,
   silent,
 } from '../warehouse/support.ts';
+import { conclude, printProgress } from './rig.ts';
 
 export const summary =
   'flipped bits in the warehouse [flips] [seed]: detected, or no result changes; a rebuild repairs';
-
-export interface DamageResult {
-  readonly flips: number;
-  /** Refused at opening, or drift. */
-  readonly found: number;
-  /** Every result is unchanged. */
-  readonly harmless: number;
-  readonly rebuilt: number;
-  /** Undetected damage: must be empty. */
-  readonly wrongAnswers: readonly string[];
-}
 
 export async function runDamage(options: {
   readonly flips: number;
   readonly seed: number;
   readonly onProgress?: (text: string) => void;
-}): Promise<DamageResult> {
+}) {
   const t = await aWarehouse();
   for (let number = 0; number < 30; number += 1) {
     const invoiceId = `11111111-1111-4111-8111-${`${number}`.padStart(12, '0')}`;
@@ -127,9 +117,10 @@ export async function main([flips = '60', seed = '1']: readonly string[]): Promi
   const result = await runDamage({
     flips: Number(flips),
     seed: Number(seed),
-    onProgress: (text) => process.stderr.write(`${text}\n`),
+    onProgress: printProgress,
   });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  if (result.wrongAnswers.length > 0 || result.rebuilt !== result.found)
-    throw new Error('damage was not detected');
+  conclude(
+    result,
+    result.wrongAnswers.length > 0 || result.rebuilt !== result.found ? ['damage was not detected'] : [],
+  );
 }

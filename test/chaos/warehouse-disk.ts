@@ -9,19 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaveFree, mountSmallDisk } from '../support/folders.ts';
-import { aWorkshop, type Findings, inspect, isSound, kill, startWriter } from '../warehouse/chaos.ts';
+import { aWorkshop, inspect, isSound, kill, startWriter } from '../warehouse/chaos.ts';
+import { conclude, printProgress } from './rig.ts';
 
 export const summary =
   'a small tmpfs gets full during loads [times] [seed]: nothing partial or lost, work resumes';
-
-export interface DiskResult extends Findings {
-  /** Rounds in which the disk was full and the writer ended because of it. */
-  readonly timesFull: number;
-  readonly promised: number;
-  /** Starts that found the file damaged and rebuilt it. */
-  readonly rebuilds: number;
-  readonly seconds: number;
-}
 
 const MIB = 2 ** 20;
 
@@ -29,7 +21,7 @@ export async function runFullDisk(options: {
   readonly times: number;
   readonly seed: number;
   readonly onProgress?: (text: string) => void;
-}): Promise<DiskResult> {
+}) {
   const began = Date.now();
   const disk = mkdtempSync(join(tmpdir(), 'billsync-disk-'));
   mountSmallDisk(disk, '1g');
@@ -52,13 +44,9 @@ export async function runFullDisk(options: {
       if (!isSound(found)) throw new Error(`A promise broke: ${JSON.stringify(found)}`);
     }
     const findings = await inspect(workshop);
-    const promised = workshop.promised.loads.size;
     return {
-      ...findings,
-      timesFull,
-      promised,
-      rebuilds: workshop.rebuilds.length,
-      seconds: (Date.now() - began) / 1000,
+      ...{ ...findings, timesFull, promised: workshop.promised.loads.size },
+      ...{ rebuilds: workshop.rebuilds.length, seconds: (Date.now() - began) / 1000 },
     };
   } finally {
     execFileSync('umount', [disk]);
@@ -71,9 +59,10 @@ export async function main([times = '20', seed = '1']: readonly string[]): Promi
   const result = await runFullDisk({
     times: Number(times),
     seed: Number(seed),
-    onProgress: (text) => process.stderr.write(`${text}\n`),
+    onProgress: printProgress,
   });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  if (!isSound(result) || result.timesFull === 0)
-    throw new Error('a promise broke, or the disk never got full');
+  conclude(
+    result,
+    isSound(result) && result.timesFull > 0 ? [] : ['a promise broke, or the disk never got full'],
+  );
 }

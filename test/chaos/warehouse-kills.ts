@@ -1,36 +1,16 @@
 /** kill -9 of the writer during loads, voids and publications, then the findings. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  aWorkshop,
-  type Findings,
-  inspect,
-  isSound,
-  kill,
-  startWriter,
-  type Workshop,
-} from '../warehouse/chaos.ts';
+import { aWorkshop, inspect, isSound, kill, startWriter, type Workshop } from '../warehouse/chaos.ts';
+import { conclude, printProgress } from './rig.ts';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
-
-export interface KillsResult extends Findings {
-  readonly kills: number;
-  readonly promised: number;
-  /** Kills while a large file was loaded, at least. */
-  readonly largeCutShort: number;
-  /** Batches of small files, and those that a kill cut short. */
-  readonly batches: number;
-  readonly batchesCutShort: number;
-  /** Starts that found the file damaged and rebuilt it. */
-  readonly rebuilds: number;
-  readonly seconds: number;
-}
 
 export async function runKills(options: {
   readonly kills: number;
   readonly seed: number;
   readonly onProgress?: (text: string) => void;
-}): Promise<KillsResult> {
+}) {
   const began = Date.now();
   const workshop = await aWorkshop({
     invoices: 60 + options.kills * 10,
@@ -84,8 +64,7 @@ export async function main([kills = '200', seed = '1']: readonly string[]): Prom
   const result = await runKills({
     kills: Number(kills),
     seed: Number(seed),
-    onProgress: (text) => process.stderr.write(`${text}\n`),
+    onProgress: printProgress,
   });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  if (!isSound(result)) throw new Error('a promise broke');
+  conclude(result, isSound(result) ? [] : ['a promise broke']);
 }

@@ -9,26 +9,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { testProgram } from '../support/processes/test-program.ts';
 import { aWorkshop, checkFile, kill, startWriter } from '../warehouse/chaos.ts';
 import { queryFile } from '../warehouse/support.ts';
+import { conclude, printProgress } from './rig.ts';
 
 export const summary =
   'snapshots during loads [snapshots] [seed]: each consistent, readers in other processes hold the old one';
-
-export interface SnapshotsResult {
-  /** Number of different publications that were inspected. */
-  readonly snapshots: number;
-  readonly inconsistent: readonly string[];
-  /** Number of copies that a reader of another process held while newer ones were published. */
-  readonly held: number;
-  readonly readersThatFailed: readonly string[];
-  readonly loads: number;
-  readonly seconds: number;
-}
 
 export async function runSnapshots(options: {
   readonly snapshots: number;
   readonly seed: number;
   readonly onProgress?: (text: string) => void;
-}): Promise<SnapshotsResult> {
+}) {
   const began = Date.now();
   const workshop = await aWorkshop({ invoices: 200 + options.snapshots * 8, rows: 200 });
   const published = join(workshop.dataDir, 'reports.duckdb');
@@ -100,12 +90,8 @@ export async function main([snapshots = '200', seed = '1']: readonly string[]): 
   const result = await runSnapshots({
     snapshots: Number(snapshots),
     seed: Number(seed),
-    onProgress: (text) => process.stderr.write(`${text}\n`),
+    onProgress: printProgress,
   });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  if (
-    result.inconsistent.length + result.readersThatFailed.length > 0 ||
-    result.snapshots < Number(snapshots)
-  )
-    throw new Error('a snapshot was inconsistent, or a reader failed');
+  const few = result.snapshots < Number(snapshots) ? ['too few snapshots were published in time'] : [];
+  conclude(result, [...result.inconsistent, ...result.readersThatFailed, ...few]);
 }

@@ -102,7 +102,6 @@ function tableOf(reports: readonly FaultReport[]): readonly string[] {
 export const summary =
   'thirty faults: an alert, the dashboard, a metric and a command report each within a minute, and its cure ends it [table | NAME…]';
 
-/** @throws Error when a fault was not reported by all four, or its cure did not end the alert */
 export async function main(names: readonly string[]): Promise<void> {
   const isTable = names[0] === 'table';
   const isSelected: IsSelected = ({ name }) => isTable || names.length === 0 || names.includes(name);

@@ -18,21 +18,12 @@ import {
   printProgress,
   type Rig,
   SETTLED_WITHIN_MS,
-  send,
-  type Verdict,
+  sendAll,
   verdictOf,
   withRig,
 } from './rig.ts';
 
 type AnyPoint = WorkerPoint | 'reported after';
-
-export interface WorkerPointsResult extends Verdict {
-  readonly rounds: number;
-  /** Kills by point; a point that was not reached within its time is missing. */
-  readonly deaths: Readonly<Partial<Record<AnyPoint, number>>>;
-  readonly shipments: number;
-  readonly seconds: number;
-}
 
 const ALL_POINTS: readonly AnyPoint[] = [...WORKER_POINTS, 'reported after'];
 const KILLED_WITHIN_MS = 90_000;
@@ -40,19 +31,16 @@ const KILLED_WITHIN_MS = 90_000;
 export const summary =
   'kill -9 of the worker before and after each of its durable points [20 | 1 "committed before"]';
 
-/** @throws Error when an invariant was violated, or a point was not reached */
 export async function main([rounds = '20', ...names]: readonly string[]): Promise<void> {
   const points = names.length === 0 ? ALL_POINTS : ALL_POINTS.filter((point) => names.includes(point));
   const result = await runWorkerPoints({ rounds: Number(rounds), points });
   conclude(result, describeVerdict(result));
 }
 
-export function runWorkerPoints(options: {
-  readonly rounds: number;
-  readonly points: readonly AnyPoint[];
-}): Promise<WorkerPointsResult> {
+export function runWorkerPoints(options: { readonly rounds: number; readonly points: readonly AnyPoint[] }) {
   const { rounds, points } = options;
   const beganMs = Date.now();
+  // A point that was not reached within its time is missing.
   const deaths: Partial<Record<AnyPoint, number>> = {};
   return withRig({ isMortal: true }, async (rig) => {
     const { product, service } = rig;
@@ -95,10 +83,7 @@ async function killAt(rig: Rig, point: AnyPoint): Promise<void> {
 async function sendFor(rig: Rig, point: AnyPoint): Promise<string> {
   const { invoiceId, events } = await newInvoice(rig, 7);
   if (/^(token|regenerated)/.test(point)) rig.service.expireUrls();
-  for (const text of events) {
-    const status = await send(rig, text);
-    if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
-  }
+  await sendAll(rig, events);
   return invoiceId;
 }
 

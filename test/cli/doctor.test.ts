@@ -5,7 +5,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'selfsigned';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { sandboxOfUp } from '../../cli/commands/sandbox.ts';
 import { CHECKS } from '../../cli/doctor/checks.ts';
 import type { Check, Finding } from '../../cli/doctor/connection-checks.ts';
@@ -16,7 +16,7 @@ import { partnerIdOf } from '../../cli/with-temporal.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { testFolder } from '../support/folders.ts';
-import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
+import { serviceSettings, startForeignService } from '../support/foreign-service.ts';
 
 const HOLD = `
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -25,11 +25,8 @@ console.log('held');
 process.stdin.resume();
 `;
 const folder = testFolder();
-let service: ForeignService;
 
-beforeAll(async () => {
-  service = await startForeignService();
-});
+const service = await startForeignService();
 afterAll(async () => {
   await service?.close();
 });

@@ -1,23 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.ts';
-import {
-  aCsv,
-  anEvent,
-  aWarehouse,
-  INVOICE,
-  loadCsv,
-  sha256,
-  type TestWarehouse,
-} from '../warehouse/support.ts';
+import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256 } from '../warehouse/support.ts';
 
 const GENUINE = aCsv([{ 'Billing Cost': '4' }, { 'Billing Cost': '6' }]);
 /** Count and sum are those of the genuine file. */
 const COPY = aCsv([{ 'Billing Cost': '9' }, { 'Billing Cost': '1' }]);
 const OTHER = '22222222-2222-4222-8222-222222222222';
 
-let t: TestWarehouse;
 const run = (...args: readonly string[]) => runCommand(args, { env: { BILLSYNC_DATA_DIR: t.dataDir } });
 const file = (name: string, bytes: Buffer): string => {
   const path = join(t.dataDir, name);
@@ -25,16 +16,14 @@ const file = (name: string, bytes: Buffer): string => {
   return path;
 };
 
-beforeAll(async () => {
-  t = await aWarehouse({ now: () => new Date() });
-  const header = { invoiceTotalAmount: '10', totalTransactionCount: 2, currencyCode: 'USD' };
-  await t.record([
-    anEvent('invoice_finalized', { header, fileHashSha256: sha256(GENUINE), fileSizeBytes: GENUINE.length }),
-  ]);
-  await loadCsv(t, GENUINE);
-  await t.warehouse.publish();
-  await t.warehouse.close();
-});
+const t = await aWarehouse({ now: () => new Date() });
+const header = { invoiceTotalAmount: '10', totalTransactionCount: 2, currencyCode: 'USD' };
+await t.record([
+  anEvent('invoice_finalized', { header, fileHashSha256: sha256(GENUINE), fileSizeBytes: GENUINE.length }),
+]);
+await loadCsv(t, GENUINE);
+await t.warehouse.publish();
+await t.warehouse.close();
 afterAll(() => t.close());
 
 describe('a file that is imported', () => {

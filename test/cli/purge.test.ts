@@ -96,7 +96,6 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** A copy of the folder for each test. */
 const copies: string[] = [];
 function copied(): string {
   const dataDir = makeDataDir();

@@ -17,7 +17,6 @@ let fixture: ReportsFixture;
 
 type Places = Partial<Record<Refusal, string>>;
 
-/** A place of each kind to read from. */
 const READ: Places = {
   missing: 'none',
   folder: 'folder',
@@ -30,19 +29,15 @@ const UNMADE: Places = {
   ...{ locked: 'sealed/x', below: 'file/x', circle: 'circle/x', full: 'full/x', readonly: 'readonly/x' },
 };
 const WRITTEN: Places = { missing: 'none/x', folder: 'folder', ...UNMADE };
-/** Folders that exist and cannot be used. */
 const UNREAD: Places = { locked: 'sealed', below: 'file', circle: 'circle' };
 const FOLDERS: Places = { ...UNREAD, full: 'full/data', readonly: 'readonly/data' };
 
 interface Walk {
   readonly places: Places;
   readonly play: (path: string) => Pick<CommandRun, 'args'> & Partial<Pick<CommandRun, 'env'>>;
-  /** Part of the message, besides the path. */
   readonly named?: string;
   readonly inside?: RegExp;
-  /** It is a finding of `doctor`. */
   readonly isFinding?: boolean;
-  /** Messages other than the usual ones. */
   readonly messages?: Partial<Record<Refusal, RegExp>>;
 }
 

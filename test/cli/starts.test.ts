@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
@@ -10,14 +10,10 @@ const service = {
   ...{ BILLSYNC_BASE_URL: 'https://127.0.0.1:9', BILLSYNC_AUTH_URL: 'https://127.0.0.1:9' },
   ...{ BILLSYNC_CLIENT_ID: 'a', BILLSYNC_CLIENT_SECRET: 'b', BILLSYNC_WEBHOOK_PORT: '0' },
 };
-let server: Server;
-let taken: string;
-beforeAll(async () => {
-  server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  taken = String(typeof address === 'object' && address !== null ? address.port : 0);
-});
+const server = createServer();
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const address = server.address();
+const taken = String(typeof address === 'object' && address !== null ? address.port : 0);
 afterAll(() => {
   server.close();
 });

@@ -46,7 +46,6 @@ function around(...middle: readonly string[]): Buffer {
   return Buffer.from(`${[HEADER, record(), ...middle, record()].join('\r\n')}\r\n`);
 }
 
-/** One record with these bytes as a cell. */
 function withBytes(...bytes: readonly number[]): Buffer {
   const [before = '', after = ''] = `${HEADER}\r\n${record({ 'Service Level': '?' })}\r\n`.split('?');
   return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);

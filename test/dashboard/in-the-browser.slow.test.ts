@@ -88,12 +88,10 @@ afterAll(async () => {
 
 interface Watched {
   readonly page: Page;
-  /** Requests to other hosts. */
   readonly strangers: string[];
   readonly logged: string[];
 }
 
-/** A page whose requests and log are recorded. */
 async function watchedPage(): Promise<Watched> {
   const page = await browser.newPage({ viewport: WIDE, javaScriptEnabled: true });
   const strangers: string[] = [];

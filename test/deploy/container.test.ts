@@ -28,7 +28,6 @@ async function instructions(): Promise<readonly { readonly name: string; readonl
     });
 }
 
-/** Those of one stage. */
 async function stage(name: string) {
   const all = await instructions();
   const start = all.findIndex((step) => step.name === 'FROM' && step.rest.endsWith(` AS ${name}`));

@@ -113,7 +113,6 @@ function blocksIn(text: string): readonly Block[] {
   );
 }
 
-/** In blocks, and between backticks in the text. */
 function commandsIn(text: string): readonly string[] {
   const inText = [...text.matchAll(/`((?:bin\/)?billsync [^`]+)`/g)].map(([, command = '']) => command);
   const inBlocks = [...text.matchAll(/^ *```(?:sh)?\n([\s\S]*?)^ *```/gm)].flatMap(([, body = '']) =>

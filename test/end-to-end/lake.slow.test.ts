@@ -69,7 +69,6 @@ async function bill(count: number): Promise<void> {
   }
 }
 
-/** Connections to PostgreSQL by application name. */
 async function connections(client: pg.Client): Promise<ReadonlyMap<string, number>> {
   const { rows } = await client.query<{ name: string; n: number }>(
     "select application_name as name, count(*)::integer as n from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1",

@@ -22,7 +22,6 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** The page's values by name and labels, the roles added up. */
 async function scrape(): Promise<ReadonlyMap<string, number>> {
   const page = await (await fetch(`${product.address('up', 'dashboard')}metrics`)).text();
   const values = new Map<string, number>();

@@ -34,7 +34,6 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Presses the button and reads what came of it; every page on the way can be used by all. */
 async function press(label: string): Promise<string> {
   await page.getByRole('button', { name: label, exact: true }).click();
   return read();

@@ -55,7 +55,6 @@ const HOSTILE_BYTES = [
   '\u{1f69a}',
 ];
 
-/** A file of `INVOICE`: good with awkward text, damaged in bytes, or a heap of bytes. */
 export function hostileCsv(random: Random): Buffer {
   if (random.chance(0.2)) {
     const header = random.chance(0.7) ? `${CSV_HEADERS.join(',')}\r\n` : '';

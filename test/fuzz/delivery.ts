@@ -42,7 +42,6 @@ function play(random: Random): void {
   }
 }
 
-/** A delivery with wrong values, or none at all. */
 export function hostileDelivery(random: Random): Uint8Array {
   if (random.chance(0.1)) return Buffer.from(hostileJson(random));
   return Buffer.from(anEnvelope(random));

@@ -37,7 +37,6 @@ function read(pieces: readonly Uint8Array[], invoiceId: string): string {
   }
 }
 
-/** An answer about that invoice, with wrong values, or none at all. */
 export function hostileDetails(random: Random, invoiceId: string): Uint8Array {
   const fields = {
     [random.pick(['id', 'invoiceId', 'acmeInvoiceId', 'invoice_id', 'InvoiceID'])]: invoiceId,

@@ -9,7 +9,6 @@ import { pathToFileURL } from 'node:url';
 import { createRandom, type Random } from '../support/random.ts';
 
 export interface FuzzTarget {
-  /** One line for the list. */
   readonly summary: string;
   /** Number of cases in `npm test`, about a second's; default: 2,000. */
   readonly quickCases?: number;
@@ -24,13 +23,11 @@ export interface FuzzRun {
 
 export interface Crash {
   readonly nth: number;
-  /** Stack of the error. */
   readonly error: string;
 }
 
 const FOLDER = import.meta.dirname;
 
-/** By the name of the file. */
 export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
   const targets = new Map<string, FuzzTarget>();
   for (const file of (await readdir(FOLDER)).sort()) {
@@ -47,12 +44,10 @@ export async function fuzzTargets(): Promise<ReadonlyMap<string, FuzzTarget>> {
   return targets;
 }
 
-/** The random numbers of one case. */
 export function randomOf(seed: number, nth: number): Random {
   return createRandom((Math.imul(seed, 0x85ebca6b) ^ nth) >>> 0);
 }
 
-/** @returns the crash of the case, or null */
 export async function playCase(run: FuzzRun, seed: number, nth: number): Promise<Crash | null> {
   try {
     await run.play(randomOf(seed, nth));

@@ -58,7 +58,6 @@ async function runAlone(name: string, nth: number): Promise<void> {
   if (crash !== null) process.exitCode = 1;
 }
 
-/** @returns crashes and hangs together */
 async function fuzz({ target, seed, cases, seconds }: FuzzOptions): Promise<number> {
   const startedMs = Date.now();
   const untilMs = startedMs + seconds * 1_000;
@@ -86,7 +85,6 @@ async function fuzz({ target, seed, cases, seconds }: FuzzOptions): Promise<numb
   return crashes.length + hangs.length;
 }
 
-/** Terminates the thread when one case takes too long. */
 function runInThread(
   data: FuzzThreadData,
   onCrash: (crash: Crash) => void,

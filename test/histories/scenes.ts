@@ -18,7 +18,6 @@ export interface Recording {
   readonly route: InvoiceRoute;
 }
 
-/** Plays a behavior. @returns the id of the workflow to record */
 type HistoryScene = (recording: Recording) => Promise<string>;
 
 type Answer<Name extends keyof InvoiceActivities> = Awaited<ReturnType<InvoiceActivities[Name]>>;
@@ -34,12 +33,10 @@ const details = (status: 'draft' | 'finalized') => ({
   lookUpInvoice: async () => ({ outcome: 'found', status, header: {} }) as const,
 });
 
-/** One invoice in its world, to its end. */
 function played(world: () => World, scene: Scene, pace: Partial<Pace> = {}): HistoryScene {
   return ({ scenes }) => scenes.play(world(), scene, pace);
 }
 
-/** Sends, then waits for the end. */
 function sent(world: () => World, ...events: readonly (() => ReturnType<typeof created>)[]): HistoryScene {
   return played(world, async (underTest) => {
     await underTest.send(...events.map((event) => event()));

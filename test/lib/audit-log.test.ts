@@ -27,7 +27,6 @@ async function aChain(folder: string, length = 5): Promise<void> {
   for (let nth = 0; nth < length; nth += 1) await log.write({ ...NOTE, target: [`INV-${nth}`] });
 }
 
-/** Writes entries in a process of its own. */
 async function writeElsewhere(folder: string, count: number): Promise<void> {
   const module = new URL('../../lib/audit-log.ts', import.meta.url).href;
   const program = `

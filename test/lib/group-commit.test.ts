@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { GroupCommit, type GroupLimits } from '../../lib/group-commit.ts';
 
-/** A commit that answers each input with itself, and the groups that it made. */
 function recorded(limits: GroupLimits<number>) {
   const groups: (readonly number[])[] = [];
   const commit = new GroupCommit<number, number>(async (inputs) => {

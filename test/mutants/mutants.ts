@@ -6,7 +6,6 @@ export interface Mutant {
   readonly folder: string;
   readonly before: string;
   readonly after: string;
-  /** The effect of the fault. */
   readonly effect: string;
 }
 

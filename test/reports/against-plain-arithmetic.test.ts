@@ -57,7 +57,6 @@ function ratio(amount: bigint, units: bigint | null): string | null {
   return units === null || units === 0n ? null : decimalText(roundedQuotient(amount * 10_000n, units));
 }
 
-/** The columns every cost report has. */
 function costColumns(group: readonly Row[]): Record<string, unknown> {
   const lb = pounds(group);
   const exact = exactPounds(...group);
@@ -222,7 +221,6 @@ describe('mix', () => {
       rows.filter(
         (row) => row.shipDate.startsWith(month) && row.carrier === carrier && row.currency === currency,
       );
-    /** Lines of the part and of all, as a fraction. */
     const share = (month: string, carrier: unknown, zone: unknown, currency: unknown): [bigint, bigint] => {
       const all = of(month, carrier, currency);
       return [BigInt(all.filter((row) => plainZone(row.zone) === zone).length), BigInt(all.length)];

@@ -59,7 +59,6 @@ function monthsOf(owner: { tenant: string; tenantId: string; partnerId: string }
   ];
 }
 
-/** The rows of all reports, run in one session. */
 async function answers(path: string, filters: ReportFilters): Promise<Map<string, readonly ReportRow[]>> {
   const session = await openReportSession({ databasePath: path, filters });
   try {

@@ -39,7 +39,6 @@ async function runWith(
 
 const numbers = ({ result }: ShipmentsPage) => result.rows.map((row) => row.tracking_number);
 
-/** By currency: lines, cost, packages and credits. */
 function summed(rows: readonly FixtureShipment[]) {
   const currencies = [...new Set(rows.map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {

@@ -11,7 +11,6 @@ import {
   reportsFixture,
 } from '../support/reports-fixture.ts';
 
-/** An invoice of one line. */
 function billed(tenant: string, cost: string, stated: Partial<FixtureInvoice> = {}): FixtureInvoice {
   return anInvoice([aShipment({ tenant, cost })], { tenant, ...stated });
 }

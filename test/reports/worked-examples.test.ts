@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ExampleTable, listReports, type WorkedExample } from '../../reports/catalogue.ts';
 import { testFolder } from '../support/folders.ts';
 import {
@@ -49,11 +49,8 @@ const INVOICE_FIELDS: Readonly<Record<string, keyof FixtureInvoice>> = {
 };
 
 const reports = listReports();
-let folder: string;
 
-beforeAll(async () => {
-  folder = testFolder();
-});
+const folder = testFolder();
 
 test.each(reports.map((report) => report.name))('computes the worked example of %s', async (name) => {
   const example = reports.find((report) => report.name === name)?.example;

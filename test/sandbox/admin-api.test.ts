@@ -1,15 +1,9 @@
-/** The admin API: what a person does in the application, as routes, described by the document it serves. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../sandbox/service.ts';
 import { SpecClient } from './support.ts';
 
-let sandbox: Sandbox;
-let client: SpecClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ retryDelayMs: 10 });
-  client = new SpecClient(sandbox);
-});
+const sandbox = await startSandbox({ retryDelayMs: 10 });
+const client = new SpecClient(sandbox);
 
 afterAll(async () => {
   await client.close();

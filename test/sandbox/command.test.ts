@@ -1,4 +1,3 @@
-/** The commands of `sandbox`, against one that serves in another process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -51,7 +50,6 @@ async function runAsProcess(...args: string[]): Promise<Result> {
   return { code, stdout, stderr };
 }
 
-/** Runs a command with --json. */
 async function runJson(...args: string[]) {
   const { code, stdout, stderr } = await run(...args, '--data', dataDir, '--json');
   expect(stderr).toBe('');

@@ -2,16 +2,11 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MALFORMATION_NAMES } from '../../sandbox/faults/malformed-csv.ts';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { startSandbox } from '../../sandbox/service.ts';
 import { envelope, SpecClient } from './support.ts';
 
-let sandbox: Sandbox;
-let client: SpecClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  client = new SpecClient(sandbox);
-});
+const sandbox = await startSandbox();
+const client = new SpecClient(sandbox);
 
 afterAll(async () => {
   await client.close();

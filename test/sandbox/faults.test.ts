@@ -1,17 +1,13 @@
-/** Each fault has its effect, at the frequency and place of its rule, and repeatably for a seed. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
 
 let sandbox: Sandbox;
 let receiver: Receiver;
-let client: SpecClient;
 
-beforeAll(async () => {
-  [sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 20 }), startReceiver()]);
-  client = new SpecClient(sandbox);
-});
+[sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 20 }), startReceiver()]);
+const client = new SpecClient(sandbox);
 
 beforeEach(async () => {
   await sandbox.reset();

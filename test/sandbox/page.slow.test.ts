@@ -1,4 +1,3 @@
-/** Works the sandbox's page as people do: in a real Chromium, by mouse and keyboard, with and without script. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
@@ -75,7 +74,6 @@ async function newPage(javaScriptEnabled: boolean): Promise<Page> {
 }
 
 const withoutScript = { javaScriptEnabled: false } as const;
-/** Clicks on a link or button and waits for the next page. */
 const follow = (page: Page, link: Locator) =>
   Promise.all([page.waitForEvent('domcontentloaded'), link.click()]);
 const press = (page: Page, name: string) => follow(page, page.getByRole('button', { name, exact: true }));
@@ -84,7 +82,6 @@ const field = (place: Page | Locator, name: string) => place.locator(`[name="${n
 const notice = (page: Page) => page.getByRole('status').textContent();
 const problem = (page: Page) => page.getByRole('alert').textContent();
 
-/** An account in which every page has something to show. */
 async function furnish() {
   const [tenant, other] = sandbox.tenants();
   const webhook = sandbox.registerWebhook({

@@ -1,4 +1,3 @@
-/** State survives a restart and a kill, can be reset, and follows from its seed. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,16 +1,13 @@
 /** Rules of the sandbox that no conformance rule checks: the conformance suite proves the specification itself. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
 
 let sandbox: Sandbox;
 let receiver: Receiver;
-let client: SpecClient;
 
-beforeAll(async () => {
-  [sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 10 }), startReceiver()]);
-  client = new SpecClient(sandbox);
-});
+[sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 10 }), startReceiver()]);
+const client = new SpecClient(sandbox);
 
 beforeEach(async () => {
   await sandbox.reset();

@@ -62,7 +62,6 @@ export interface Answer {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Speaks to the service as a partner's program does. */
 export class SpecClient {
   readonly #account: SandboxAccount;
   readonly #agent: Agent;

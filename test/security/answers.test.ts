@@ -5,12 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Archive } from '../../archive/archive.ts';
+import { afterAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
@@ -18,30 +17,23 @@ import { BillsyncError } from '../../lib/wire/errors.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
-import { type ForeignInvoice, type ForeignService, startForeignService } from '../support/foreign-service.ts';
+import { startForeignService } from '../support/foreign-service.ts';
 
 const MIB = 1024 * 1024;
 const dataDir = testFolder();
-let service: ForeignService;
-let archive: Archive;
-let billing: BillingService;
-let invoice: ForeignInvoice;
-/** Where redirects lead that are followed. */
-let trap: Server;
 const trapped: string[] = [];
 
-beforeAll(async () => {
-  service = await startForeignService({ tokenLifetimeSeconds: 600 });
-  archive = await openFolderArchive(join(dataDir, 'archive'));
-  billing = client();
-  invoice = await service.createInvoice({ rows: 3 });
-  await service.finalize(invoice.invoiceId);
-  trap = createServer((request, response) => {
-    trapped.push(`${request.url} ${request.headers.authorization ?? ''}`);
-    response.end('caught');
-  });
-  await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+const service = await startForeignService({ tokenLifetimeSeconds: 600 });
+const archive = await openFolderArchive(join(dataDir, 'archive'));
+const billing = client();
+const invoice = await service.createInvoice({ rows: 3 });
+await service.finalize(invoice.invoiceId);
+/** Where redirects lead that are followed. */
+const trap = createServer((request, response) => {
+  trapped.push(`${request.url} ${request.headers.authorization ?? ''}`);
+  response.end('caught');
 });
+await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
 afterAll(async () => {
   await billing.close();
   await archive.close();

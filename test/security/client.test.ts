@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attack, attackEach } from '../support/attack.ts';
@@ -13,53 +13,41 @@ import { makeCertificates, stop } from '../support/foreign-billing.ts';
 
 const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
 
-let folder: string;
-let caFile: string;
-let certFile: string;
-let keyFile: string;
-let service: ReturnType<typeof createServer>;
-let port: number;
-let proxy: Server;
-let proxyUrl: string;
 const certificates: string[] = [];
 const tunnels: string[] = [];
 const clients: Http[] = [];
 
-beforeAll(async () => {
-  folder = testFolder();
-  const { caPem, certPem, keyPem } = await makeCertificates();
-  [caFile, certFile, keyFile] = ['ca.pem', 'cert.pem', 'key.pem'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  await Promise.all([writeFile(caFile, caPem), writeFile(certFile, certPem), writeFile(keyFile, keyPem)]);
-  const options = { key: keyPem, cert: certPem, ca: caPem, requestCert: true, rejectUnauthorized: false };
-  service = createServer(options, (request, response) => {
-    const { subject } = (request.socket as TLSSocket).getPeerCertificate();
-    certificates.push(String(subject?.CN ?? ''));
-    const { searchParams } = new URL(request.url ?? '/', 'https://here.invalid');
-    const [status, to] = [searchParams.get('status'), searchParams.get('to')];
-    if (to !== null) return void response.writeHead(Number(status ?? 302), { location: to }).end('elsewhere');
-    if (searchParams.has('echo')) return response.end(`${request.method} ${request.headers.authorization}`);
-    response.end('here');
-  });
-  proxy = createHttpServer().on('connect', (request, socket) => {
-    tunnels.push(`${request.url} ${request.headers['proxy-authorization'] ?? ''}`.trim());
-    if (request.url?.startsWith('forbidden')) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-    // As a proxy that resolves names does: ours cannot be resolved anywhere else.
-    const through = connect(port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      through.pipe(socket).pipe(through);
-    });
-    for (const each of [socket, through]) each.on('error', () => undefined);
-  });
-  for (const server of [service, proxy]) {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  }
-  port = (service.address() as AddressInfo).port;
-  proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+const folder = testFolder();
+const { caPem, certPem, keyPem } = await makeCertificates();
+const caFile = join(folder, 'ca.pem');
+const certFile = join(folder, 'cert.pem');
+const keyFile = join(folder, 'key.pem');
+await Promise.all([writeFile(caFile, caPem), writeFile(certFile, certPem), writeFile(keyFile, keyPem)]);
+const options = { key: keyPem, cert: certPem, ca: caPem, requestCert: true, rejectUnauthorized: false };
+const service = createServer(options, (request, response) => {
+  const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+  certificates.push(String(subject?.CN ?? ''));
+  const { searchParams } = new URL(request.url ?? '/', 'https://here.invalid');
+  const [status, to] = [searchParams.get('status'), searchParams.get('to')];
+  if (to !== null) return void response.writeHead(Number(status ?? 302), { location: to }).end('elsewhere');
+  if (searchParams.has('echo')) return response.end(`${request.method} ${request.headers.authorization}`);
+  response.end('here');
 });
+const proxy = createHttpServer().on('connect', (request, socket) => {
+  tunnels.push(`${request.url} ${request.headers['proxy-authorization'] ?? ''}`.trim());
+  if (request.url?.startsWith('forbidden')) return socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  // As a proxy that resolves names does: ours cannot be resolved anywhere else.
+  const through = connect(port, '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    through.pipe(socket).pipe(through);
+  });
+  for (const each of [socket, through]) each.on('error', () => undefined);
+});
+for (const server of [service, proxy]) {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+}
+const port = (service.address() as AddressInfo).port;
+const proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await stop(service);

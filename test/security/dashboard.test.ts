@@ -1,13 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunningDashboard } from '../../dashboard/server.ts';
+import { afterAll, expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack, attackEach } from '../support/attack.ts';
-import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { speak, statusesIn } from './hostile/raw-http.ts';
 
 const MARKUP: readonly string[] = [
@@ -41,46 +40,39 @@ const refused = {
   findings: [{ line: 7, row: 6, column: EVERYWHERE, rule: EVERYWHERE, value: EVERYWHERE }],
   ...{ findingCount: 1, sizeBytes: 9 },
 };
-let fixture: ReportsFixture;
-let open: RunningDashboard;
-let locked: RunningDashboard;
-let hostileId = '';
 
-beforeAll(async () => {
-  const hostile = anInvoice(
-    MARKUP.map((text) =>
-      aShipment({ tenant: text, origin: text, tracking: text, carrier: text, zone: text, service: text }),
-    ),
-    { number: EVERYWHERE, tenant: EVERYWHERE, differences: [[EVERYWHERE, EVERYWHERE, EVERYWHERE]] },
-  );
-  const waiting = anInvoice([], { number: EVERYWHERE, state: 'needs_attention', reason: EVERYWHERE });
-  hostileId = hostile.id;
-  fixture = await reportsFixture([hostile, waiting]);
-  const decision = { at: '2026-03-01T00:00:00Z', by: EVERYWHERE, note: EVERYWHERE };
-  const alert = {
-    ...{ key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE, by: EVERYWHERE },
-    ...{ sinceMs: 1, noticeMs: 1, raisedMs: 1, repeated: 0, acknowledged: decision },
-  };
-  mkdirSync(join(fixture.folder, 'user'), { recursive: true });
-  writeFileSync(
-    join(fixture.folder, 'user', 'alerts.json'),
-    JSON.stringify({ open: [alert], quiet: { [alert.key]: { ...decision, until: '2999-01-01T00:00:00Z' } } }),
-  );
-  const health = createHealth();
-  health.set('temporal', { isHealthy: false, detail: EVERYWHERE });
-  const quarantine = {
-    list: async () => [refused],
-    show: async () => ({ item: refused, body: Buffer.from(EVERYWHERE) }),
-  };
-  open = await dashboardOver(fixture.path, {
-    health,
-    quarantine,
-    warmUpEveryMs: null,
-    streamAfterMs: 60_000,
-  });
-  const admin = { basicAuth: { user: 'ops', password: PASSWORD } };
-  locked = await dashboardOver(fixture.path, { admin, alerts, warmUpEveryMs: null });
+const hostile = anInvoice(
+  MARKUP.map((text) =>
+    aShipment({ tenant: text, origin: text, tracking: text, carrier: text, zone: text, service: text }),
+  ),
+  { number: EVERYWHERE, tenant: EVERYWHERE, differences: [[EVERYWHERE, EVERYWHERE, EVERYWHERE]] },
+);
+const waiting = anInvoice([], { number: EVERYWHERE, state: 'needs_attention', reason: EVERYWHERE });
+const fixture = await reportsFixture([hostile, waiting]);
+const decision = { at: '2026-03-01T00:00:00Z', by: EVERYWHERE, note: EVERYWHERE };
+const alert = {
+  ...{ key: `totals/${hostile.id}`, title: EVERYWHERE, detail: EVERYWHERE, by: EVERYWHERE },
+  ...{ sinceMs: 1, noticeMs: 1, raisedMs: 1, repeated: 0, acknowledged: decision },
+};
+mkdirSync(join(fixture.folder, 'user'), { recursive: true });
+writeFileSync(
+  join(fixture.folder, 'user', 'alerts.json'),
+  JSON.stringify({ open: [alert], quiet: { [alert.key]: { ...decision, until: '2999-01-01T00:00:00Z' } } }),
+);
+const health = createHealth();
+health.set('temporal', { isHealthy: false, detail: EVERYWHERE });
+const quarantine = {
+  list: async () => [refused],
+  show: async () => ({ item: refused, body: Buffer.from(EVERYWHERE) }),
+};
+const open = await dashboardOver(fixture.path, {
+  health,
+  quarantine,
+  warmUpEveryMs: null,
+  streamAfterMs: 60_000,
 });
+const admin = { basicAuth: { user: 'ops', password: PASSWORD } };
+const locked = await dashboardOver(fixture.path, { admin, alerts, warmUpEveryMs: null });
 afterAll(async () => {
   await Promise.all([open.close(), locked.close()]);
   await fixture.remove();
@@ -90,7 +82,7 @@ const PAGES = (): readonly string[] => [
   ...[
     '/',
     '/invoices',
-    `/invoices/${hostileId}`,
+    `/invoices/${hostile.id}`,
     '/events',
     '/quarantine',
     `/quarantine/${refused.quarantineId}`,

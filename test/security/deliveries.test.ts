@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
-import { startWebhook, type Webhook } from '../../webhook/server.ts';
+import { startWebhook } from '../../webhook/server.ts';
 import { attackEach } from '../support/attack.ts';
 import { aDelivery, deliver, openParts } from '../webhook/a-delivery.ts';
 
@@ -12,15 +12,11 @@ const alerts: Alerts = {
   resolve: () => undefined,
   close: () => Promise.resolve(),
 };
-let webhook: Webhook;
 
-beforeAll(async () => {
-  webhook = await startWebhook({ ...(await openParts()), alerts });
-});
+const webhook = await startWebhook({ ...(await openParts()), alerts });
 
 afterAll(() => webhook.close());
 
-/** A good delivery with one field more, whose value is JSON text. */
 function withAdded(json: string): string {
   return aDelivery().body.replace('"payload":{', `"payload":{"added":${json},`);
 }

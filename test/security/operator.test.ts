@@ -1,17 +1,15 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { createOperatorWork } from '../../cli/operator/operator-work.ts';
 import { createAgreements } from '../../dashboard/operator/agreements.ts';
 import { receiveUpload, UploadError } from '../../dashboard/operator/upload.ts';
-import type { RunningDashboard } from '../../dashboard/server.ts';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openAuditLog } from '../../lib/audit-log.ts';
 import { createCodec, decodeRemotePayloads } from '../../lib/temporal/codec.ts';
-import type { Quarantine } from '../../lib/wire/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack, attackEach } from '../support/attack.ts';
@@ -29,25 +27,19 @@ const operators = [
 ];
 const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) };
 const basicAuth = { user: 'reader', password: 'may-look' };
-let quarantine: Quarantine;
-let locked: RunningDashboard;
-let open: RunningDashboard;
-let without: RunningDashboard;
 
-beforeAll(async () => {
-  quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
-  const operator = {
-    ...{ work: createOperatorWork(settings, quarantine), audit, uploadFolder },
-    decode: (message: unknown) => decodeRemotePayloads([KEY], message),
-  };
-  const over = (admin: object) =>
-    dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });
-  [locked, open, without] = await Promise.all([
-    over({ operators, basicAuth, temporalUi: 'http://temporal.example:8080/namespaces/default' }),
-    over({ operators }),
-    over({ basicAuth }),
-  ]);
-});
+const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
+const operator = {
+  ...{ work: createOperatorWork(settings, quarantine), audit, uploadFolder },
+  decode: (message: unknown) => decodeRemotePayloads([KEY], message),
+};
+const over = (admin: object) =>
+  dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });
+const [locked, open, without] = await Promise.all([
+  over({ operators, basicAuth, temporalUi: 'http://temporal.example:8080/namespaces/default' }),
+  over({ operators }),
+  over({ basicAuth }),
+]);
 afterAll(async () => {
   await Promise.all([locked, open, without].map((each) => each.close()));
 });

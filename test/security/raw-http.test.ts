@@ -3,32 +3,25 @@
  * targets and methods. Each gets the answer of its row, and only open deliveries are stored.
  */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { createSemaphore } from '../../lib/semaphore.ts';
-import { startWebhook, type Webhook } from '../../webhook/server.ts';
+import { startWebhook } from '../../webhook/server.ts';
 import { attack } from '../support/attack.ts';
-import { aDelivery, basic, deliver, openParts, type Parts } from '../webhook/a-delivery.ts';
+import { aDelivery, basic, deliver, openParts } from '../webhook/a-delivery.ts';
 import { speak, statusesIn } from './hostile/raw-http.ts';
 
-let parts: Parts;
-let webhook: Webhook;
-
-beforeAll(async () => {
-  parts = await openParts();
-  webhook = await startWebhook({ ...parts, limits: { requestMs: 1_500 } });
-});
+const parts = await openParts();
+const webhook = await startWebhook({ ...parts, limits: { requestMs: 1_500 } });
 afterAll(() => webhook.close());
 
 const PATH = '/webhooks/billing';
 /** Each costs both ends a handshake, and slow ones are cut. */
 const AT_ONCE = 12;
-/** A request and its expected answers. */
 interface Row {
   readonly attack: string;
   readonly parts: readonly string[];
   /** Any of these lists of answers; an empty list is a connection that was cut. */
   readonly answers: readonly (readonly number[])[];
-  /** Event ids that are to be kept. */
   readonly keeps?: readonly string[];
   readonly betweenMs?: number;
   readonly protocols?: readonly string[];
@@ -42,7 +35,6 @@ interface Head {
   readonly target?: string;
   readonly version?: string;
   readonly host?: string;
-  /** Lines without their ends. */
   readonly lines?: readonly string[];
   readonly authorization?: string;
 }

@@ -1,13 +1,10 @@
 import { request as httpsRequest } from 'node:https';
 import { networkInterfaces } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../sandbox/service.ts';
 import { attackEach } from '../support/attack.ts';
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox();
-});
+const sandbox = await startSandbox();
 afterAll(() => sandbox.close());
 
 interface Sent {

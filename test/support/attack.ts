@@ -71,7 +71,6 @@ export async function attackEach<T>(
   attackResult(name, cases, missed);
 }
 
-/** The same for cases that were tried already. */
 export function attackResult<T>(name: string, cases: readonly T[], missed: readonly unknown[]): void {
   expect.soft(missed, name).toEqual([]);
   attack(name, { tries: cases.length, held: cases.length - missed.length });

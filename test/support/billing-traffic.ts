@@ -18,7 +18,6 @@ export interface TrafficOptions {
   readonly seed: number;
   /** Share of the finalized events that is never sent. */
   readonly dropFinalized?: number;
-  /** Share of the invoices that is voided. */
   readonly voided?: number;
   /** Maximum pause between two invoices of one sender. */
   readonly pauseMs?: number;
@@ -46,13 +45,7 @@ export interface TrafficCounts {
   readonly rows: number;
 }
 
-export interface Traffic {
-  /** Resolves when every event was sent. */
-  run(): Promise<void>;
-  /** The service's data now. */
-  truth(): Truth;
-  counts(): TrafficCounts;
-}
+export type Traffic = ReturnType<typeof createTraffic>;
 
 const TENANTS = ['Nordwind', 'Südwind "GmbH", Köln', 'Ostwind'] as const;
 const CURRENCIES = ['USD', 'EUR'] as const;
@@ -60,7 +53,7 @@ const CURRENCIES = ['USD', 'EUR'] as const;
 const SERVICE_ATTEMPTS = 2;
 const RESEND_FOR_MS = 120_000;
 
-export function createTraffic(options: TrafficOptions): Traffic {
+export function createTraffic(options: TrafficOptions) {
   const { service, invoices, dropFinalized = 0.2, voided = 0.2, pauseMs = 50 } = options;
   const random = createRandom(options.seed);
   const acknowledged = new Set<string>();

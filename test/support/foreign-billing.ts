@@ -37,7 +37,6 @@ export interface StoredInvoice extends ForeignInvoice {
 export interface ForeignBillingOptions {
   readonly wirePrefix: string;
   readonly urlLifetimeSeconds: number;
-  /** Seed of its ids and amounts. */
   readonly seed: number;
 }
 
@@ -46,7 +45,6 @@ export const SIGNATURE_MARK = 'planted/signature+';
 
 export class ForeignBilling {
   readonly partnerId: string;
-  /** Texts of all events so far, in order. */
   readonly events: string[] = [];
   /** Known once the server listens. */
   origin = '';
@@ -85,14 +83,12 @@ export class ForeignBilling {
     return this.#invoices.get(invoiceId.toLowerCase());
   }
 
-  /** @throws Error there is no such invoice */
   get(invoiceId: string): StoredInvoice {
     const invoice = this.find(invoiceId);
     if (invoice === undefined) throw new Error(`There is no invoice ${invoiceId}.`);
     return invoice;
   }
 
-  /** Every row of approved invoices. */
   billedRows(): readonly ForeignRow[] {
     const approved = [...this.#invoices.values()].filter(({ status }) => status === 'APPROVED');
     return approved.flatMap(({ rows }) => rows);
@@ -164,7 +160,6 @@ export class ForeignBilling {
     return invoice;
   }
 
-  /** Expires every presigned URL issued so far. */
   expireUrls(): void {
     this.#urlsExpiredBefore = Date.now() + 1;
   }
@@ -337,7 +332,6 @@ function decimalOf(tenThousandths: bigint): string {
   return `${tenThousandths < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }
 
-/** Deterministic. */
 export function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return [

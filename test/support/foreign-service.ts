@@ -14,9 +14,7 @@ import { join } from 'node:path';
 import {
   ForeignBilling,
   type ForeignEndpoint,
-  type ForeignExport,
   type ForeignInvoice,
-  type ForeignRow,
   json,
   makeCertificates,
   type NewForeignInvoice,
@@ -34,44 +32,10 @@ export interface ForeignServiceOptions {
   readonly wirePrefix?: string;
   readonly tokenLifetimeSeconds?: number;
   readonly urlLifetimeSeconds?: number;
-  /** Seed of its ids and amounts. */
   readonly seed?: number;
 }
 
-export interface ForeignService {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly caFile: string;
-  readonly caPem: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly partnerId: string;
-  readonly storageHost: string;
-  /** Sets the endpoint of later events; they are retried once (spec 8). */
-  register(endpoint: ForeignEndpoint): void;
-  createInvoice(request?: NewForeignInvoice): Promise<ForeignInvoice>;
-  finalize(invoiceId: string): Promise<ForeignInvoice>;
-  void(invoiceId: string): Promise<ForeignInvoice>;
-  /** Sends the exact text of an event to the registered endpoint. @returns the last status, 0 without an answer */
-  deliver(eventText: string): Promise<number>;
-  /** Texts of all events so far, in order. */
-  readonly events: readonly string[];
-  /** Every row of approved invoices. */
-  billedRows(): readonly ForeignRow[];
-  /** Must be empty at the end of a test. */
-  readonly complaints: readonly Complaint[];
-  readonly tokensIssued: () => number;
-  /** The called endpoints, in order. */
-  readonly calls: readonly ForeignRoute[];
-  /** Sets the answer of an endpoint; null restores the normal one. */
-  play(route: ForeignRoute, quirk: ForeignQuirk | null): void;
-  readonly secrets: readonly string[];
-  /** Expires every presigned URL issued so far. */
-  expireUrls(): void;
-  /** The fields of spec 2.7 in a regenerate answer. */
-  exportOf(invoiceId: string): ForeignExport;
-  close(): Promise<void>;
-}
+export type ForeignService = Awaited<ReturnType<typeof startForeignService>>;
 
 const CLIENT = { clientId: 'partner/one+two=', clientSecret: 's+e/c=r:e t%2B&ü==' };
 
@@ -80,7 +44,7 @@ export async function startForeignService({
   tokenLifetimeSeconds = 3,
   urlLifetimeSeconds = 24 * 3_600,
   seed = 1,
-}: ForeignServiceOptions = {}): Promise<ForeignService> {
+}: ForeignServiceOptions = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'foreign-service-'));
   const { caPem, certPem, keyPem } = await makeCertificates();
   const caFile = join(folder, 'private-ca.pem');
@@ -123,24 +87,31 @@ export async function startForeignService({
     ...{ ...CLIENT, caFile, caPem, partnerId: billing.partnerId },
     ...{ baseUrl: `${billing.origin}/rest`, authUrl: `${billing.origin}/auth` },
     storageHost: new URL(billing.origin).host,
+    /** Sets the endpoint of later events; they are retried once (spec 8). */
     register,
-    createInvoice: (request) => emit(billing.create(request), 'invoice_created'),
-    async finalize(invoiceId) {
+    createInvoice: (request?: NewForeignInvoice) => emit(billing.create(request), 'invoice_created'),
+    async finalize(invoiceId: string) {
       const invoice = billing.get(invoiceId);
       invoice.status = 'APPROVED';
       return emit(invoice, 'invoice_finalized', billing.exportOf(invoiceId));
     },
-    async void(invoiceId) {
+    async void(invoiceId: string) {
       const invoice = billing.get(invoiceId);
       invoice.status = 'CANCELED';
       return emit(invoice, 'invoice_voided');
     },
-    ...{ deliver, events: billing.events, complaints: handler.complaints },
-    exportOf: (invoiceId) => billing.exportOf(invoiceId),
+    /** Sends the exact text of an event to the registered endpoint. @returns the last status, 0 without an answer */
+    deliver,
+    events: billing.events as readonly string[],
+    /** Must be empty at the end of a test. */
+    complaints: handler.complaints as readonly Complaint[],
+    /** The fields of spec 2.7 in a regenerate answer. */
+    exportOf: (invoiceId: string) => billing.exportOf(invoiceId),
     billedRows: () => billing.billedRows(),
     tokensIssued: () => handler.tokensIssued,
-    calls: handler.calls,
-    play(route, quirk) {
+    calls: handler.calls as readonly ForeignRoute[],
+    /** Sets the answer of an endpoint; null restores the normal one. */
+    play(route: ForeignRoute, quirk: ForeignQuirk | null) {
       if (quirk === null) handler.quirks.delete(route);
       else handler.quirks.set(route, quirk);
     },
@@ -172,7 +143,6 @@ export interface ForeignCall {
   respond(): void;
 }
 
-/** Answers in place of the normal answer. */
 export type ForeignQuirk = (call: ForeignCall) => void;
 
 /** Easy to find wherever a program leaks it. */
@@ -181,7 +151,6 @@ export const TOKEN_MARK = 'planted/token+';
 export class ForeignServer {
   readonly complaints: Complaint[] = [];
   readonly quirks = new Map<ForeignRoute, ForeignQuirk>();
-  /** The called endpoints, in order. */
   readonly calls: ForeignRoute[] = [];
   readonly #billing: ForeignBilling;
   readonly #credentials: ForeignCredentials;
@@ -304,7 +273,6 @@ export class ForeignServer {
   }
 }
 
-/** Addresses and credentials of a service. */
 export type ServiceAddress = Pick<
   ForeignService,
   'baseUrl' | 'authUrl' | 'clientId' | 'clientSecret' | 'caFile'

@@ -6,9 +6,7 @@
 import type { Page } from 'playwright-core';
 
 export interface Step {
-  /** Name of its picture. */
   readonly name: string;
-  /** Whether docs/pictures shows it. */
   readonly isPicture?: boolean;
   /** Clicks that reach a page or download a file. */
   readonly clicks: number;

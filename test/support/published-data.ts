@@ -31,7 +31,6 @@ interface ReportedTenant {
   readonly shipments: number | string;
 }
 
-/** The JSON output of a command. @throws Error when it does not exit with 0 */
 export async function runJson<T>(args: readonly string[], env: Readonly<Record<string, string>>): Promise<T> {
   const { exitCode, stdout, stderr } = await runCommand([...args, '--json'], { env });
   if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${exitCode} ${stderr}`);
@@ -48,7 +47,6 @@ export function addTo(sums: Map<string, Sum>, name: string, cost: string): void 
   sums.set(name, { rows: rows + 1, tenThousandths: tenThousandths + exact(cost) });
 }
 
-/** Descriptions of the keys whose sums differ. */
 export function differences(
   expected: ReadonlyMap<string, Sum>,
   found: ReadonlyMap<string, Sum>,

@@ -69,7 +69,6 @@ export interface FixtureInvoice {
 
 let serial = 0;
 
-/** A shipment of which only what matters is stated. */
 export function aShipment(stated: Partial<FixtureShipment> = {}): FixtureShipment {
   serial += 1;
   return {
@@ -123,14 +122,7 @@ export function anInvoice(
   };
 }
 
-export interface ReportsFixture {
-  /** `reports.duckdb`. */
-  readonly path: string;
-  readonly folder: string;
-  /** Runs a report in a session that all calls with equal filters share. */
-  readonly run: SharedSessions['run'];
-  remove(): Promise<void>;
-}
+export type ReportsFixture = Awaited<ReturnType<typeof reportsFixture>>;
 
 /**
  * @param options.publishedAt the `as of` of every report
@@ -138,7 +130,7 @@ export interface ReportsFixture {
 export async function reportsFixture(
   invoices: readonly FixtureInvoice[],
   options: { readonly publishedAt?: string } = {},
-): Promise<ReportsFixture> {
+) {
   const folder = await mkdtemp(join(tmpdir(), 'billsync-reports-'));
   const path = join(folder, 'reports.duckdb');
   empty ??= emptyFile();
@@ -370,23 +362,19 @@ function stamp(instant: string): string {
   return new Date(instant).toISOString().replace('T', ' ').replace('Z', '');
 }
 
-export interface SharedSessions {
-  run(
-    name: string,
-    filters?: ReportFilters,
-    parameters?: Readonly<Record<string, string>>,
-  ): Promise<ReportResult>;
-  close(): Promise<void>;
-}
-
 /** For a whole session, which here lasts as long as a test file. */
 const TIME_LIMIT_MS = 600_000;
 
 /** @param databasePath `reports.duckdb`; a session opens it when the first report with its filters runs */
-export function sharedSessions(databasePath: string): SharedSessions {
+export function sharedSessions(databasePath: string) {
   const opened = new Map<string, Promise<ReportSession>>();
   return {
-    async run(name, filters = {}, parameters = {}) {
+    /** Runs a report in a session that all calls with equal filters share. */
+    async run(
+      name: string,
+      filters: ReportFilters = {},
+      parameters: Readonly<Record<string, string>> = {},
+    ): Promise<ReportResult> {
       const key = JSON.stringify(filters);
       const session =
         opened.get(key) ?? openReportSession({ databasePath, filters, timeLimitMs: TIME_LIMIT_MS });
@@ -400,7 +388,6 @@ export function sharedSessions(databasePath: string): SharedSessions {
   };
 }
 
-/** Runs one report on a published file of these invoices. */
 export async function runReportOn(
   name: string,
   invoices: readonly FixtureInvoice[],
@@ -415,7 +402,6 @@ export async function runReportOn(
   }
 }
 
-/** The values of some columns, row by row. */
 export function cells(result: ReportResult, ...names: readonly string[]): unknown[][] {
   return result.rows.map((row) => names.map((name) => row[name]));
 }

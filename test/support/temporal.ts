@@ -1,4 +1,4 @@
-import { Client, type Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { inject } from 'vitest';
@@ -11,17 +11,11 @@ import { installRuntime } from '../../worker/runtime.ts';
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
 export const NAMESPACE = 'default';
 
-/** Workflows of this process that were sent an event of another invoice. */
 export const foreignEvents: string[] = [];
 
-export interface TemporalForTests {
-  readonly client: Client;
-  readonly connection: Connection;
-  readonly native: NativeConnection;
-  close(): Promise<void>;
-}
+export type TemporalForTests = Awaited<ReturnType<typeof connectForTests>>;
 
-export async function connectForTests(): Promise<TemporalForTests> {
+export async function connectForTests() {
   installRuntime(pino({ level: 'warn' }));
   const address = inject('temporalAddress');
   const connection = await openConnection({ address });
@@ -38,16 +32,14 @@ export async function connectForTests(): Promise<TemporalForTests> {
   };
 }
 
-export interface RunningWorkers {
-  stop(): Promise<void>;
-}
+export type RunningWorkers = Awaited<ReturnType<typeof startWorkers>>;
 
 /** Both workers on the route's queues, until `stop`. Starting a pair costs half a second: share it within a file. */
 export async function startWorkers(
   temporal: TemporalForTests,
   queues: QueueNames,
   activities: { readonly billing: object; readonly warehouse: object },
-): Promise<RunningWorkers> {
+) {
   const workers = await createWorkers({
     connection: temporal.native,
     namespace: NAMESPACE,

@@ -11,7 +11,7 @@ import { runDamage } from '../chaos/warehouse-damage.ts';
 import { runKills } from '../chaos/warehouse-kills.ts';
 import { runSnapshots } from '../chaos/warehouse-snapshots.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
-import { aWorkshop, inspect, kill, SOUND, startWriter, type Workshop } from './chaos.ts';
+import { aWorkshop, inspect, kill, SOUND, startWriter, workshopIn } from './chaos.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.ts';
 
 describe('kill -9 of the writer', () => {
@@ -102,14 +102,7 @@ async function dieInCheckpoint(path: string, point: string): Promise<void> {
   instance.closeSync();
 }
 
-interface LiveCopies {
-  readonly loads: number;
-  /** A folder as a crash would leave it: the file as of its last checkpoint, the rest in the WAL. */
-  copy(): Workshop;
-  remove(): void;
-}
-
-async function liveCopies(): Promise<LiveCopies> {
+async function liveCopies() {
   // DuckDB recognizes a foreign WAL by an id that both files got when they were created.
   const t = await aWarehouse({}, false);
   await t.warehouse.publish();
@@ -123,19 +116,13 @@ async function liveCopies(): Promise<LiveCopies> {
   expect(existsSync(join(kept, 'warehouse.duckdb.wal'))).toBe(true);
   return {
     loads: 8,
+    /** A folder as a crash would leave it: the file as of its last checkpoint, the rest in the WAL. */
     copy() {
       const dataDir = makeDataDir();
       cpSync(kept, dataDir, { recursive: true });
       rmSync(join(dataDir, 'warehouse.lock'), { force: true });
       for (const name of readdirSync(dataDir)) if (name.endsWith('.tmp')) rmSync(join(dataDir, name));
-      return {
-        dataDir,
-        promised: { loads: new Set(), voids: new Set() },
-        rebuilds: [],
-        large: { begun: 0, answered: 0 },
-        batches: { begun: 0, ended: 0 },
-        remove: () => rmSync(dataDir, { recursive: true, force: true }),
-      };
+      return workshopIn(dataDir);
     },
     remove: () => rmSync(kept, { recursive: true, force: true }),
   };

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { testProgram } from '../support/processes/test-program.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { archiveCsv, makeDataDir, manyRecords, queryFile, settingsFor, silent } from './support.ts';
@@ -13,17 +12,7 @@ import { archiveCsv, makeDataDir, manyRecords, queryFile, settingsFor, silent } 
 /** The fourth group of a large invoice's id. */
 const LARGE = '8222';
 
-export interface Workshop {
-  readonly dataDir: string;
-  readonly promised: { readonly loads: Set<string>; readonly voids: Set<string> };
-  /** Starts that found the file damaged and made it again from the archive. */
-  readonly rebuilds: string[];
-  /** Loads of large files that writers began, and how many of them ended. */
-  readonly large: { begun: number; answered: number };
-  /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
-  readonly batches: { begun: number; ended: number };
-  remove(): void;
-}
+export type Workshop = ReturnType<typeof workshopIn>;
 
 /** Invoices with two versions each, archived and planned; the warehouse itself is still empty. */
 export async function aWorkshop(options: {
@@ -56,11 +45,18 @@ export async function aWorkshop(options: {
   const large = await plan(options.large ?? 0, { group: LARGE, records: (of) => RECORDS_PER_CUT + 1 + of });
   await archive.close();
   writeFileSync(join(dataDir, 'plan.json'), JSON.stringify({ invoices, large }));
+  return workshopIn(dataDir);
+}
+
+export function workshopIn(dataDir: string) {
   return {
     dataDir,
-    promised: { loads: new Set(), voids: new Set() },
-    rebuilds: [],
+    promised: { loads: new Set<string>(), voids: new Set<string>() },
+    /** Starts that found the file damaged and made it again from the archive. */
+    rebuilds: [] as string[],
+    /** Loads of large files that writers began, and how many of them ended. */
     large: { begun: 0, answered: 0 },
+    /** Batches of small files that writers began, and how many of them ended, by a commit or by a rollback. */
     batches: { begun: 0, ended: 0 },
     remove: () => rmSync(dataDir, { recursive: true, force: true }),
   };
@@ -116,17 +112,10 @@ export async function kill(child: ChildProcess): Promise<void> {
   await new Promise((wake) => setImmediate(wake));
 }
 
-export interface Findings {
-  readonly lost: readonly string[];
-  readonly partial: number;
-  readonly doubled: number;
-  readonly voidedInReports: number;
-  readonly drift: Verification['drift'];
-  readonly loads: number;
-}
+export type Findings = Awaited<ReturnType<typeof inspect>>;
 
 /** Opens the warehouse as the next start would, and compares it with the promises. */
-export async function inspect(workshop: Workshop): Promise<Findings> {
+export async function inspect(workshop: Workshop) {
   const archive = await openFolderArchive(join(workshop.dataDir, 'archive'));
   const settings = settingsFor(workshop.dataDir);
   const { warehouse, wasDamaged } = await openOrRebuild({ settings, archive, log: silent });
@@ -139,7 +128,7 @@ export async function inspect(workshop: Workshop): Promise<Findings> {
 }
 
 /** The same of a published copy by itself. */
-export async function checkFile(path: string, workshop: Workshop | null): Promise<Omit<Findings, 'drift'>> {
+export async function checkFile(path: string, workshop: Workshop | null) {
   const loads = await queryFile(
     path,
     "select invoice_id::varchar || ' ' || file_sha256 as load from internal.loads",

@@ -22,7 +22,6 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-/** Everything that readers see, without the publication itself. */
 async function everything(): Promise<unknown> {
   const rows: Record<string, unknown> = {};
   for (const view of READER_VIEWS) rows[view] = await t.query(`select * from ${view} order by all`);
@@ -54,7 +53,6 @@ test('completes a replay of the archive that an earlier start left unfinished', 
   await t.reopen();
 });
 
-/** A story with versions, a void, attention, details, test events and duplicates. */
 async function playStory(): Promise<void> {
   const second = '22222222-2222-4222-8222-222222222222';
   const event = anEvent('invoice_finalized');

@@ -8,38 +8,21 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { stringify } from 'csv-stringify/sync';
 import { pino } from 'pino';
-import type { Archive, ArchivedEvent } from '../../archive/archive.ts';
+import type { ArchivedEvent } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { type ArchivedFile, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 import { EVENTS, type EventType, type InvoiceHeader } from '../../lib/wire/names.ts';
-import type { Drift, LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
+import type { LoadOutcome, LoadRequest } from '../../lib/wire/warehouse-requests.ts';
 import { openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
-import type { CompletedRebuild, RebuildOptions } from '../../warehouse/rebuild.ts';
+import type { RebuildOptions } from '../../warehouse/rebuild.ts';
 import type { OpenWarehouseOptions } from '../../warehouse/store.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 
 export const INVOICE = '11111111-1111-4111-8111-111111111111';
 export const silent = pino({ level: 'silent' });
 
-export interface TestWarehouse {
-  readonly dataDir: string;
-  readonly archive: Archive;
-  readonly settings: OpenWarehouseOptions['settings'];
-  readonly warehouse: Warehouse;
-  readonly recordsPerCut: number | undefined;
-  /** Archives events, as the endpoint does, and ingests them. */
-  record(events: readonly ArchivedEvent[]): Promise<void>;
-  /** Publishes, and queries the copy. */
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  /** The differences that a full verification finds. */
-  drift(): Promise<readonly Drift[]>;
-  /** Closes and opens again on the same folder. */
-  reopen(): Promise<Warehouse>;
-  /** Closes, rebuilds from the archive, and opens again. */
-  rebuild(options?: Partial<RebuildOptions>): Promise<CompletedRebuild>;
-  close(): Promise<void>;
-}
+export type TestWarehouse = Awaited<ReturnType<typeof aWarehouse>>;
 
 /** A clock that advances a second with each call, so that instants in a test are distinct. */
 export function tickingClock(start = '2026-03-01T00:00:00.000Z'): () => Date {
@@ -90,7 +73,7 @@ async function startFromEmpty({ dataDir, warehouse }: OpenWarehouseOptions['sett
 export async function aWarehouse(
   overrides: Partial<Omit<OpenWarehouseOptions, 'archive'>> = {},
   isCopied = true,
-): Promise<TestWarehouse> {
+) {
   const dataDir = overrides.settings?.dataDir ?? makeDataDir();
   const settings = overrides.settings ?? settingsFor(dataDir);
   if (isCopied) await startFromEmpty(settings);
@@ -106,11 +89,11 @@ export async function aWarehouse(
     get warehouse() {
       return warehouse;
     },
-    async record(events) {
+    async record(events: readonly ArchivedEvent[]) {
       await Promise.all(events.map((event) => archive.putEvent(event)));
       await warehouse.ingestArchive();
     },
-    async query(sql) {
+    async query(sql: string) {
       return queryFile((await warehouse.publish()).path, sql);
     },
     async drift() {
@@ -121,7 +104,7 @@ export async function aWarehouse(
       warehouse = await open();
       return warehouse;
     },
-    async rebuild(options = {}) {
+    async rebuild(options: Partial<RebuildOptions> = {}) {
       await warehouse.close();
       const made = await rebuildWarehouse({ settings, archive, log: silent, ...options });
       warehouse = await open();
@@ -166,7 +149,6 @@ export function aCsv(rows: readonly Cells[] = [{}], invoiceId = INVOICE, headers
   return Buffer.from(stringify([headers, ...lines], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ }));
 }
 
-/** The header and its line end. */
 export const HEADER_BYTES = aCsv().indexOf('\r\n') + 2;
 
 /** A file of so many records; the rows are repeated. */
@@ -182,9 +164,8 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Scans and archives bytes as a download would. */
 export async function archiveCsv(
-  test: Pick<TestWarehouse, 'dataDir' | 'archive'> & Partial<Pick<TestWarehouse, 'recordsPerCut'>>,
+  test: Pick<TestWarehouse, 'dataDir' | 'archive'> & { readonly recordsPerCut?: number | undefined },
   bytes: Buffer,
 ): Promise<ArchivedFile> {
   const hash = sha256(bytes);
@@ -205,7 +186,6 @@ export async function loadCsv(
   return loadArchived(test, hash, request);
 }
 
-/** Loads a file of the archive, as after its event. */
 export function loadArchived(
   test: Pick<TestWarehouse, 'warehouse'>,
   hash: string,

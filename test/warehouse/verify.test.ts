@@ -207,7 +207,6 @@ test('reports an altered load as one line', async () => {
   expect(await drift()).toEqual(['sum 1111 9.1700']);
 });
 
-/** Changes the closed file, as a fault would. */
 async function change(statement: string): Promise<void> {
   await t.warehouse.close();
   const instance = await DuckDBInstance.create(join(t.dataDir, 'warehouse.duckdb'));

@@ -5,15 +5,13 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import type { Archive } from '../../archive/archive.ts';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import type { Settings } from '../../lib/config/settings.ts';
-import { createHealth, type Health } from '../../lib/health/health.ts';
-import { createLogger, type Logger } from '../../lib/log/log.ts';
-import { createMetrics, type Metrics } from '../../lib/metrics.ts';
-import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { type Inbox, openInbox } from '../../webhook/inbox/inbox.ts';
+import { createHealth } from '../../lib/health/health.ts';
+import { createLogger } from '../../lib/log/log.ts';
+import { createMetrics } from '../../lib/metrics.ts';
+import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -85,22 +83,10 @@ export function alertSettings(given: Partial<Settings['alerts']> = {}): Settings
   return { ...testSettings('/nowhere').alerts, ...given };
 }
 
-export interface Parts {
-  readonly settings: Settings;
-  readonly inbox: Inbox;
-  readonly archive: Archive;
-  readonly quarantine: Quarantine;
-  readonly metrics: Metrics;
-  readonly health: Health;
-  readonly log: Logger;
-  /** Everything that was logged. */
-  readonly logged: string[];
-  readonly partnerIds: () => readonly string[];
-  readonly onFatal: (error: Error) => void;
-}
+export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Everything the endpoint needs, in a fresh folder. */
-export async function openParts(webhook: Partial<Settings['webhook']> = {}): Promise<Parts> {
+export async function openParts(webhook: Partial<Settings['webhook']> = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'webhook-'));
   const settings = testSettings(dataDir, webhook);
   const logged: string[] = [];
@@ -118,7 +104,6 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}): Pro
   };
 }
 
-/** Waits until the forwarder has finished every delivery. */
 export async function drained({ inbox }: Pick<Parts, 'inbox'>): Promise<void> {
   await eventually(async () => (await inbox.pending()).length === 0);
 }

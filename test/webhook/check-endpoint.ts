@@ -8,23 +8,7 @@ export interface Acknowledged {
   readonly kind: 'event' | 'test' | 'refused';
 }
 
-export interface EndpointFindings {
-  /** Acknowledged and not archived, sent and trimmed as its kind demands. */
-  readonly lost: readonly string[];
-  /** Sent although it must not be: test events, refused ones. */
-  readonly wronglySent: readonly string[];
-  /** Sent more than once; allowed (at least once), the workflow drops it by eventId. */
-  readonly sentAgain: number;
-  readonly archived: number;
-  /** Files outside the inbox that hold the query of a presigned URL. */
-  readonly leaks: readonly string[];
-  readonly temporaryFiles: readonly string[];
-}
-
-export async function checkEndpoint(
-  dataDir: string,
-  acknowledged: readonly Acknowledged[],
-): Promise<EndpointFindings> {
+export async function checkEndpoint(dataDir: string, acknowledged: readonly Acknowledged[]) {
   const archive = await openFolderArchive(join(dataDir, 'archive'));
   const inbox = await openInbox(join(dataDir, 'inbox'));
   const sent = new Map<string, number>();
@@ -52,6 +36,7 @@ export async function checkEndpoint(
   return {
     lost,
     wronglySent,
+    // Allowed (at least once): the workflow drops it by eventId.
     sentAgain: [...sent.values()].filter((times) => times > 1).length,
     archived: verdicts.size,
     leaks,

@@ -4,13 +4,6 @@ import { answerTimes } from './answer-times.ts';
 import type { Acknowledged } from './check-endpoint.ts';
 import type { EndpointProcess } from './endpoint-process.ts';
 
-/** One figure a round but for the slowest. */
-export interface RoundTimes {
-  readonly p50Ms: readonly number[];
-  readonly p99Ms: readonly number[];
-  readonly slowestMs: number;
-}
-
 export interface Sent {
   readonly acknowledged: readonly Acknowledged[];
   readonly duplicates: number;
@@ -66,7 +59,7 @@ export async function sendWhileKilled(options: {
   return { acknowledged, duplicates, unacknowledged, kills, tookMs };
 }
 
-export function timesOf(rounds: readonly Sent[]): RoundTimes {
+export function timesOf(rounds: readonly Sent[]) {
   const times = rounds.map(({ tookMs }) => answerTimes(tookMs));
   return {
     p50Ms: times.map(({ p50Ms }) => p50Ms),

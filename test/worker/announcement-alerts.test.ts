@@ -22,7 +22,6 @@ test('keeps an alert open while the counting file differs from its announcement'
   const genuine = aCsv([{ 'Billing Cost': '9.16' }]);
   const copy = aCsv([{ 'Billing Cost': '5' }]);
   const decided = { invoiceId: INVOICE, by: 'ada', reason: 'by phone', isDryRun: false };
-  /** One life of a worker. */
   const open = async (work: () => Promise<unknown>) => {
     const alerts = createAlerts({
       ...{

@@ -20,7 +20,6 @@ const service = { clientCert: null, clientKey: null, apiKey: null } as PartsOpti
 
 const warehouse = { kind: 'duckdb', path: join(folder, 'warehouse.duckdb') } as const;
 
-/** Runs each check once. */
 async function run(
   checks: readonly (Check | StateCheck)[],
   sinks: Parameters<typeof reportedCheck>[1],

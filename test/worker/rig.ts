@@ -10,17 +10,16 @@ import { type Logger, pino } from 'pino';
 import type { Archive } from '../../archive/archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
-import type { Settings } from '../../lib/config/settings.ts';
-import { createHealth, type Health } from '../../lib/health/health.ts';
+import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import { openTemporalLink, type TemporalLink } from '../../lib/temporal/connect.ts';
-import { type EmbeddedTemporal, startEmbeddedTemporal } from '../../lib/temporal/embedded.ts';
+import { openTemporalLink } from '../../lib/temporal/connect.ts';
+import { startEmbeddedTemporal } from '../../lib/temporal/embedded.ts';
 import type { InvoiceEvent } from '../../lib/wire/names.ts';
 import { parseDelivery, withoutUrlQuery } from '../../lib/wire/parse-delivery.ts';
-import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
+import { startWorker } from '../../worker/start-worker.ts';
 import { type InvoiceRoute, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import type { Pace } from '../../workflows/pace.ts';
-import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
+import { serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { QUICK_PACE } from '../support/quick-route.ts';
 
 export interface Envelope {
@@ -28,25 +27,8 @@ export interface Envelope {
   readonly payload: Record<string, unknown>;
 }
 
-export interface Rig {
-  readonly dataDir: string;
-  readonly settings: Settings;
-  readonly service: ForeignService;
-  readonly health: Health;
-  readonly route: InvoiceRoute;
-  readonly temporal: TemporalLink;
-  /** Everything that was logged, as text. */
-  readonly logged: () => string;
-  startTemporal(): Promise<EmbeddedTemporal>;
-  startWorker(): Promise<RunningWorker>;
-  /** Gives the workflows one event, by its text. @param pace of the run that it starts, over the rig's */
-  give(body: string, pace?: Partial<Pace>): Promise<InvoiceEvent>;
-  /** Gives the workflows every event that the service has emitted since the last call. */
-  forward(change?: (envelope: Envelope) => void): Promise<readonly InvoiceEvent[]>;
-  close(): Promise<void>;
-}
+export type Rig = Awaited<ReturnType<typeof aRig>>;
 
-/** An event's text, changed. */
 export function changed(body: string, change: (envelope: Envelope) => void): string {
   const envelope = JSON.parse(body) as Envelope;
   change(envelope);
@@ -58,7 +40,7 @@ export async function aRig(
   env: Readonly<Record<string, string>> = {},
   pace: Partial<Pace> = {},
   foreign: Parameters<typeof startForeignService>[0] = {},
-): Promise<Rig> {
+) {
   const dataDir = await mkdtemp(join(tmpdir(), 'billsync-worker-'));
   const service = await startForeignService(foreign);
   const settings = loadSettings({
@@ -79,6 +61,7 @@ export async function aRig(
   let archive: Archive | undefined;
   let forwarded = 0;
 
+  /** Gives the workflows one event, by its text. @param own pace of the run that it starts, over the rig's */
   async function give(body: string, own: Partial<Pace> = {}): Promise<InvoiceEvent> {
     const parsed = parseDelivery(Buffer.from(body), { wirePrefix: settings.wirePrefix });
     if (parsed.kind !== 'event') throw new Error(`The service sent something else: ${parsed.kind}`);
@@ -110,7 +93,8 @@ export async function aRig(
       return worker;
     },
     give,
-    async forward(change) {
+    /** Gives the workflows every event that the service has emitted since the last call. */
+    async forward(change?: (envelope: Envelope) => void) {
       const events: InvoiceEvent[] = [];
       for (const body of service.events.slice(forwarded)) {
         forwarded += 1;

@@ -80,7 +80,6 @@ interface Reply {
   readonly body: string | Buffer;
 }
 
-/** The usual answer, changed. */
 const altered =
   (change: (body: string) => Partial<Reply>): Answer =>
   ({ response, respond: answer }) => {
@@ -100,7 +99,6 @@ const altered =
     answer();
   };
 
-/** The usual answer to regenerate, changed. */
 const location =
   (change: (fields: ReturnType<Rig['service']['exportOf']>) => object | string): Answer =>
   ({ invoice, response }) => {

@@ -28,7 +28,6 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** Keeps the spans that it receives. */
 async function aCollector(statusCode = 200) {
   const bodies: string[] = [];
   const server = createServer((request, response) => {

@@ -19,7 +19,6 @@ const ids = (count: number): string[] => Array.from({ length: count }, () => ran
 const workflowOf = ({ backfillId }: BackfillHandle, batch?: number) =>
   fixture.client.workflow.getHandle(`backfill/test/${backfillId}${batch === undefined ? '' : `/${batch}`}`);
 
-/** Sends the first of two batches, then fails. */
 async function startHalf(request: Omit<BackfillRequest, 'partnerId' | 'invoiceIds'>) {
   let started = '';
   await expect(

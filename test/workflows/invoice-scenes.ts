@@ -98,7 +98,6 @@ export function createScenes() {
     }
   }
 
-  /** Sends the events. @returns the result of the run */
   async function settle(
     world: World,
     events: readonly InvoiceEvent[],
@@ -116,7 +115,6 @@ export function createScenes() {
     return result;
   }
 
-  /** Sends the events and waits until the invoice needs attention. */
   async function playUntilAttention(world: World, events: readonly InvoiceEvent[]): Promise<void> {
     await play(world, async (underTest) => {
       await underTest.send(...events);

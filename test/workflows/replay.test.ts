@@ -28,7 +28,6 @@ async function recorded(name: string): Promise<Recorded> {
   return JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8'));
 }
 
-/** @returns the error of each replay that differed, by name */
 async function replay(
   histories: Readonly<Record<string, Recorded>>,
   workflowBundle: { codePath: string } | { code: string } = { codePath: inject('workflowBundlePath') },

@@ -117,7 +117,6 @@ export function inTurn<T>(...answers: readonly T[]): () => Promise<T> {
   };
 }
 
-/** Runs until it is cancelled, as a real download. */
 export async function untilCancelled(): Promise<never> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), 100);

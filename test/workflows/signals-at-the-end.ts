@@ -9,15 +9,6 @@ import { anEvent, PARTNER_ID } from './invoice-builders.ts';
 import type { createScenes } from './invoice-scenes.ts';
 import { aWorld, type World } from './scripted-world.ts';
 
-export interface SignalCounts {
-  readonly workflows: number;
-  readonly signals: number;
-  /** By the runs' own counts. */
-  readonly processed: number;
-  /** Workflow runs: more than workflows when signals arrived after an end. */
-  readonly runs: number;
-}
-
 const AROUND_THE_END = 6;
 const WAITING_FOR_REPLY = 5;
 /** A run ends ten to a few hundred milliseconds after the finalized event. */
@@ -32,7 +23,7 @@ export async function sendSignalsAroundTheEnd(
     route,
     workflows,
   }: { readonly client: Client; readonly route: InvoiceRoute; readonly workflows: number },
-): Promise<SignalCounts> {
+) {
   const sent: string[] = [];
   let next = 0;
 

@@ -1,6 +1,5 @@
 /** For all tests of a file: the scenes on the run's server, with queues and one pair of workers of its own. */
 
-import type { Client } from '@temporalio/client';
 import { afterAll, beforeAll } from 'vitest';
 import type { anInvoiceRoute } from '../support/quick-route.ts';
 import {
@@ -11,15 +10,7 @@ import {
 } from '../support/temporal.ts';
 import { createScenes } from './invoice-scenes.ts';
 
-export interface WorkflowFixture {
-  readonly scenes: ReturnType<typeof createScenes>;
-  /** Both from the first test on. */
-  readonly temporal: TemporalForTests;
-  readonly client: Client;
-}
-
-/** Opens before the file's first test and closes after its last. */
-export function openWorkflowFixture(route: ReturnType<typeof anInvoiceRoute>): WorkflowFixture {
+export function openWorkflowFixture(route: ReturnType<typeof anInvoiceRoute>) {
   const scenes = createScenes();
   let temporal: TemporalForTests;
   let workers: RunningWorkers;

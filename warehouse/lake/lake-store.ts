@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Archive } from '../../archive/archive.ts';
 import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
@@ -16,7 +17,13 @@ import { BatchingLoader } from '../load/load-files.ts';
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
 import { flush, touchPointerFile } from './lake-reader.ts';
-import { holdInvoices, type Ledger, type LedgerOnOne, type LedgerTransaction } from './ledger.ts';
+import {
+  holdInvoices,
+  isCatalogFull,
+  type Ledger,
+  type LedgerOnOne,
+  type LedgerTransaction,
+} from './ledger.ts';
 
 export interface IngestLakeOptions {
   readonly ledger: Ledger;
@@ -142,6 +149,9 @@ export interface TidyOptions {
   readonly leastFiles?: number;
 }
 
+/** Closing waits for a step. */
+const STEP_ATTEMPTS = 20;
+const STEP_PAUSE_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MIN_FILES = 64;
 /** For one statement, which may merge the files of a whole lake or list a bucket. */
@@ -246,8 +256,16 @@ export class LakeStore implements Store {
     return new Set(rows.map((row) => Number(row.load_id)));
   }
 
-  aroundStep<T>(work: () => Promise<T>): Promise<T> {
-    return work();
+  /** Such steps change nothing that counts, so one that found no free connection is repeated. */
+  async aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    for (let left = STEP_ATTEMPTS - 1; ; left -= 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (left === 0 || !isCatalogFull(error)) throw error;
+        await sleep(STEP_PAUSE_MS);
+      }
+    }
   }
 
   async beforeVerify(): Promise<void> {

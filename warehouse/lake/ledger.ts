@@ -383,8 +383,13 @@ const NO_FREE_CONNECTION = /too many (?:clients|connections)|remaining connectio
 export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
   const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
   const problem = withoutPassword(messages.join('; '), address);
-  const code = NO_FREE_CONNECTION.test(problem) ? 'catalog-full' : 'catalog-unreachable';
+  const code = isCatalogFull(problem) ? 'catalog-full' : 'catalog-unreachable';
   return new WarehouseError(code, [address.printable, problem]);
+}
+
+/** Also for errors of DuckDB's connections. */
+export function isCatalogFull(error: unknown): boolean {
+  return NO_FREE_CONNECTION.test(messageOf(error));
 }
 
 export function ledgerSchema(generation: number): string {

@@ -1,15 +1,8 @@
-/** A TCP proxy that adds a delay to everything that the client sends, in order. */
-
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface DelayProxy {
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
 /** @param port 0: a free one */
-export async function startDelayProxy(targetPort: number, delayMs: number, port = 0): Promise<DelayProxy> {
+export async function startDelayProxy(targetPort: number, delayMs: number, port = 0) {
   const server = createServer((client) => {
     const target = connect(targetPort, '127.0.0.1');
     let sent = Promise.resolve();
@@ -30,6 +23,6 @@ export async function startDelayProxy(targetPort: number, delayMs: number, port 
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }

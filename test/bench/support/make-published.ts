@@ -7,7 +7,6 @@ import { migrate } from '../../../warehouse/duckdb/schema.ts';
 
 export interface PublishedSize {
   readonly path: string;
-  /** Where DuckDB may spill. */
   readonly folder: string;
   /** At tenant level; the partner's own four weeks come on top. */
   readonly shipments: number;

@@ -1,5 +1,3 @@
-/** The floor of what an invoice costs: a workflow that calls one activity and ends. */
-
 import { proxyActivities } from '@temporalio/workflow';
 
 const { answer } = proxyActivities<{

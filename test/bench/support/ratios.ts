@@ -6,7 +6,6 @@ export interface Sample {
   readonly peakMb?: number;
 }
 
-/** Rounds of one side, in order. */
 export type Rounds = ReadonlyMap<string, readonly Sample[]>;
 
 export function median(values: readonly number[]): number {
@@ -16,7 +15,6 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
 }
 
-/** Median of the rounds' ratios of `side` to `floor`; NaN when one of them was not measured. */
 export function ratio(rounds: Rounds, sides: { side: string; floor: string; of: keyof Sample }): number {
   return median(ratios(rounds, sides));
 }

@@ -7,7 +7,6 @@ import type { Rounds, Sample } from './ratios.ts';
 /** Each side gets an empty folder. */
 export type Sides = Readonly<Record<string, (folder: string) => Promise<Sample>>>;
 
-/** A figure that the project promises. */
 export interface Promised {
   readonly what: string;
   readonly found: number;
@@ -43,7 +42,6 @@ export function missedOf(promises: readonly Promised[]): readonly string[] {
   });
 }
 
-/** @throws Error with what was missed */
 export function expectKept(promises: readonly Promised[]): void {
   const missed = missedOf(promises);
   if (missed.length > 0) throw new Error(`Missed: ${missed.join('; ')}.`);

@@ -3,17 +3,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-export interface Measured {
-  /** Wall time from spawn to exit. */
-  readonly ms: number;
-  readonly stdout: string;
-}
-
-/** @throws Error with the end of its output when the command failed */
 export async function runMeasured(
   command: readonly [string, ...string[]],
   env: Readonly<Record<string, string>> = {},
-): Promise<Measured> {
+) {
   const [file, ...args] = command;
   const began = performance.now();
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });

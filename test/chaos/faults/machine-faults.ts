@@ -41,7 +41,6 @@ const failing = { alert: 'service/unwell', metric: DOWN('billing service') } as 
 const api = (name: string, what: string): WatchedFault =>
   ofService(name, what, failing, { name, target: { endpoint: API } });
 
-/** Processes of this `up` with the given role. */
 const pidsOf = ({ product }: Stage, role: 'webhook' | 'worker') => findProcesses([role, product.dataDir]);
 const signal = (pids: readonly number[], name: NodeJS.Signals): void => {
   for (const pid of pids) process.kill(pid, name);

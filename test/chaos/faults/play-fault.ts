@@ -96,12 +96,10 @@ async function cured<Where extends Stage>(
   return (performance.now() - beganMs) / 1_000;
 }
 
-/** Whether all four reported it within the time. */
 export function isReported({ alert, dashboard, metric, command }: FaultReport): boolean {
   return [alert, dashboard, metric, command].every((seconds) => seconds !== null);
 }
 
-/** Empty when there is no answer. */
 async function text(url: string): Promise<string> {
   return fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
     (answer) => answer.text(),

@@ -15,7 +15,6 @@ export const OPERATOR = 'ann:her password';
 
 export interface RareStage extends Stage {
   lie(lie: Lie | null): void;
-  /** Leaves this many bytes free on the disk of the data folder. */
   leaveFree(bytes: number): void;
   /** Replaces the endpoint's certificate by one that expires in this many days. */
   certify(days: number): void;

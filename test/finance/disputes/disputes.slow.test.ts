@@ -29,11 +29,8 @@ async function published(invoices: readonly FixtureInvoice[]): Promise<ReportsFi
   fixtures.push(fixture);
   return fixture;
 }
-let months: ReportsFixture;
 let folder: string;
-beforeAll(async () => {
-  months = await published(MONTHS);
-});
+const months = await published(MONTHS);
 beforeEach(async () => {
   folder = testFolder();
 });

@@ -35,7 +35,6 @@ async function record(): Promise<{ pid: number; ownerPid: number; address: strin
   return JSON.parse(await readFile(join(dataDir, 'run', 'temporal.json'), 'utf8'));
 }
 
-/** A server that another process supervises. */
 async function aServerElsewhere() {
   const program = testProgram('lib/temporal/serve-embedded.ts');
   const owner = spawn(process.execPath, [program, dataDir], { env: cleanEnvironment() });
@@ -56,7 +55,6 @@ async function aServerElsewhere() {
   };
 }
 
-/** A server whose owner was killed with -9. */
 async function anOrphan(): Promise<{ readonly pid: number; readonly address: string }> {
   const server = await aServerElsewhere();
   await server.endOwner('SIGKILL');

@@ -46,7 +46,6 @@ export interface Oracle {
   agreesOfInvoices(name: string, expected: readonly Plain[], request?: OracleRequest): Promise<void>;
 }
 
-/** Filters, and the lines that pass them at tenant level. */
 const FILTERED: readonly {
   readonly filters: ReportFilters;
   readonly butFrom: (line: Line) => boolean;
@@ -59,7 +58,6 @@ const FILTERED: readonly {
   },
 ];
 
-/** A published file of these invoices for the tests of a file. */
 export function oracleOver(
   invoices: readonly FixtureInvoice[],
   options: { readonly publishedAt?: string } = {},
@@ -113,7 +111,6 @@ export function oracleOver(
 
 export const T = tenThousandths;
 export const isCharge = (line: Line): boolean => T(line.cost) > 0n;
-/** A line above zero with a service, zone and weight. */
 export const hasCell = (line: Line): boolean =>
   isCharge(line) && line.service !== null && line.zone !== null && line.weight !== null;
 export const cellOf = (line: Line) => [

@@ -35,7 +35,6 @@ export function grouped<T>(members: readonly T[], of: (member: T) => readonly un
   return [...groups].map(([key, group]) => [JSON.parse(key) as unknown[], group]);
 }
 
-/** Distinct tracking numbers, per carrier. */
 export function packagesOf(lines: readonly FixtureShipment[]): number {
   return new Set(lines.map((line) => JSON.stringify([line.carrier, line.tracking]))).size;
 }

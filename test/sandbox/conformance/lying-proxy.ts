@@ -14,13 +14,7 @@ export interface PassedAnswer {
 /** Changes an answer, or leaves it by answering null. `call` is method and path, as `GET /a/b`. */
 export type Lie = (call: string, answer: PassedAnswer) => PassedAnswer | null;
 
-export interface LyingProxy {
-  readonly url: string;
-  readonly caPem: string;
-  close(): Promise<void>;
-}
-
-export async function startLyingProxy(target: { url: string; caPem: string }, lie: Lie): Promise<LyingProxy> {
+export async function startLyingProxy(target: { url: string; caPem: string }, lie: Lie) {
   const agent = new Agent({ connect: { ca: target.caPem } });
   const { caPem, certPem, keyPem } = await createTlsMaterial();
   const server = createServer({ cert: certPem, key: keyPem }, async (incoming, outgoing) => {

@@ -1,8 +1,7 @@
-/** Holds the command line of the suite: where it looks, what it prints, and its exit codes. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../sandbox/service.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../../sandbox/service.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 
 interface Ended {
@@ -15,23 +14,19 @@ const root = join(import.meta.dirname, '..', '..', '..');
 /** As `npm run conformance` starts it; compiling it each time would be most of these tests. */
 const FROM_SOURCE = ['sandbox/conformance/main.ts'];
 const BUILT = [testProgram('../sandbox/conformance/main.ts')];
-let sandbox: Sandbox;
-let account: readonly string[];
 
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  const { baseUrl, clientId, clientSecret, caFile } = sandbox;
-  account = [
-    '--base-url',
-    baseUrl,
-    '--client-id',
-    clientId,
-    '--client-secret',
-    clientSecret,
-    '--ca-file',
-    caFile,
-  ];
-});
+const sandbox = await startSandbox();
+const { baseUrl, clientId, clientSecret, caFile } = sandbox;
+const account = [
+  '--base-url',
+  baseUrl,
+  '--client-id',
+  clientId,
+  '--client-secret',
+  clientSecret,
+  '--ca-file',
+  caFile,
+];
 afterAll(() => sandbox.close());
 
 describe('npm run conformance', () => {

@@ -97,7 +97,6 @@ const MAD_INSTANTS = [
   'yesterday',
 ];
 
-/** The text of an event with other values. */
 function changed(eventText: string, metadata: object, payload: object): string {
   const event = JSON.parse(eventText) as { metadata: object; payload: object };
   return JSON.stringify({

@@ -31,15 +31,9 @@ export interface HostileSequenceOptions {
   readonly progress?: (text: string) => void;
 }
 
-export interface HostileSequenceResult {
-  readonly seed: number;
-  /** Names of what was played, in order. */
-  readonly played: readonly string[];
-  readonly broken: readonly string[];
-  readonly slowestHonestMs: number;
-}
+export type HostileSequenceResult = Awaited<ReturnType<typeof playHostileSequence>>;
 
-export async function playHostileSequence(options: HostileSequenceOptions): Promise<HostileSequenceResult> {
+export async function playHostileSequence(options: HostileSequenceOptions) {
   const { seed, inputs, isArchiveDamaged, withinMs, progress } = options;
   const random = createRandom(seed);
   const service = await startForeignService({ seed });

@@ -9,11 +9,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-export interface HostileSockets {
-  /** How many were opened so far, by kind. */
-  opened(): Readonly<Record<string, number>>;
-  close(): void;
-}
+export type HostileSockets = ReturnType<typeof openHostileSockets>;
 
 type Target = { readonly port: number; readonly host: string; readonly localAddress: string };
 
@@ -49,7 +45,7 @@ export function openHostileSockets(options: {
   readonly port: number;
   readonly sockets: number;
   readonly sources: readonly string[];
-}): HostileSockets {
+}) {
   const kinds = Object.entries(KINDS);
   const opened: Record<string, number> = {};
   const open = new Map<number, Socket>();

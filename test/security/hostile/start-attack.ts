@@ -7,19 +7,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Connections by kind. */
 export type Opened = Readonly<Record<string, number>>;
 
-export interface AttackInProgress {
-  /** In all. */
-  opened(): number;
-  /** Waits until so many were opened. */
-  hasOpened(count: number): Promise<void>;
-  end(): Promise<Opened>;
-}
+export type AttackInProgress = ReturnType<typeof startAttack>;
 
 /** @param sources addresses that the connections come from, in turn */
-export function startAttack(port: string, sockets: number, sources: readonly string[]): AttackInProgress {
+export function startAttack(port: string, sockets: number, sources: readonly string[]) {
   const program = fileURLToPath(new URL('./sockets.ts', import.meta.url));
   const attacker = spawn(process.execPath, [program, port, String(sockets), sources.join(',')], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -32,7 +25,7 @@ export function startAttack(port: string, sockets: number, sources: readonly str
   const ended = once(attacker, 'close');
   return {
     opened: () => totalOf(latest),
-    async hasOpened(count) {
+    async hasOpened(count: number) {
       while (totalOf(latest) < count) {
         if (attacker.exitCode !== null) throw new Error('The attacker ended.');
         await sleep(50);

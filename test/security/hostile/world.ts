@@ -13,11 +13,9 @@ export interface HostileWorld {
   readonly random: Random;
   /** Invoices that must come through whatever happens. */
   readonly honest: readonly ForeignInvoice[];
-  /** How the service answers about one invoice from here on. */
   answer(invoiceId: string, routes: Partial<Record<ForeignRoute, ForeignQuirk>>): void;
   /** Sends it with good credentials by default; what is answered with 5xx is a fault of the product. */
   send(body: string | Uint8Array, headers?: Record<string, string>): Promise<void>;
-  /** Is called when the sequence is over. */
   later(end: () => void): void;
 }
 

@@ -19,7 +19,6 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
-  /** Another `billsync` than the one built from the checkout. */
   readonly program?: string;
 }
 
@@ -69,7 +68,6 @@ export interface RunningRole {
   endGroup(signal: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
 }
 
-/** Starts a role and waits for its `ready` line. */
 export async function startRole(
   args: readonly string[],
   options: RunOptions & { readonly ownGroup?: boolean } = {},

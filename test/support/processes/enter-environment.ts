@@ -27,7 +27,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-/** @returns the values before */
 function setVariables(variables: Readonly<Record<string, string | null>>): Record<string, string | null> {
   const before: Record<string, string | null> = {};
   for (const [name, value] of Object.entries(variables)) {

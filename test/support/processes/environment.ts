@@ -5,14 +5,6 @@
 
 import { createHash } from 'node:crypto';
 
-export interface TestEnvironment {
-  /** null: the variable is not set. */
-  readonly variables: Readonly<Record<string, string | null>>;
-  /** Part of the name of the folder in which everything of the file is stored. */
-  readonly folder: string;
-  readonly umask: number;
-}
-
 const TIME_ZONES = ['UTC', 'America/Los_Angeles', 'Asia/Kolkata', 'Pacific/Auckland'];
 const LOCALES = ['en_US.UTF-8', 'de_DE.UTF-8', 'tr_TR.UTF-8', 'C'];
 /** Without "?", which the product refuses in the path of a data folder. */
@@ -26,7 +18,7 @@ const TERMINALS = [
 const NAMES = ['__proto__', 'No\u00a0Break', '\u200fשלום\u200f', '=1+1', 'ab'.repeat(100)];
 
 /** @param file path below the root of the checkout */
-export function environmentOf(file: string): TestEnvironment {
+export function environmentOf(file: string) {
   const hash = createHash('sha256').update(file).digest();
   const shift = Number(process.env.TEST_ENVIRONMENT ?? 0);
   let at = 0;

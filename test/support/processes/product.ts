@@ -28,41 +28,7 @@ export interface ProductOptions {
   readonly isMortal?: boolean;
 }
 
-export interface Product {
-  /** New, below a folder that `close` removes. */
-  readonly dataDir: string;
-  readonly logFolder: string;
-  readonly armFile: string;
-  readonly webhookUrl: string;
-  readonly user: string;
-  readonly password: string;
-  /** Resolves when the role is ready. @throws Error with its output when it ended before */
-  start(role: Role): Promise<void>;
-  /** kill -9; resolves when the process has ended. Does nothing for a role that does not run. */
-  kill(role: Role): Promise<void>;
-  signal(role: Role, signal: NodeJS.Signals): void;
-  /** SIGTERM; the exit code, and how long it took. */
-  stop(role: Role): Promise<{ readonly code: number | null; readonly seconds: number }>;
-  /** Resolves once the role has ended; null: by a signal. */
-  ended(role: Role): Promise<number | null>;
-  isRunning(role: Role): boolean;
-  /** From the `ready` line of the role's last start. */
-  address(role: Role, name: string): string | null;
-  /** Command line words by which its server's processes are found. */
-  readonly temporalServer: readonly string[];
-  /** Pid of the embedded Temporal server that the data folder names. */
-  temporalPid(): number | null;
-  pid(role: Role): number | undefined;
-  /** A command beside the roles, while it runs. */
-  spawn(...args: readonly string[]): ChildProcessByStdio<null, Readable, Readable>;
-  /** One command beside the roles. */
-  command(
-    ...args: readonly string[]
-  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
-  log(role: Role): string;
-  /** Kills every role and removes the folder unless `keep`. */
-  close(options?: { readonly keep?: boolean }): Promise<void>;
-}
+export type Product = Awaited<ReturnType<typeof createProduct>>;
 
 const KILLABLE_WORKER = testProgram('support/processes/killable-worker.ts');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -76,11 +42,7 @@ interface Running {
 }
 
 /** @param options.settings BILLSYNC_DATA_DIR puts the data folder elsewhere */
-export async function createProduct({
-  service,
-  settings = {},
-  isMortal = false,
-}: ProductOptions): Promise<Product> {
+export async function createProduct({ service, settings = {}, isMortal = false }: ProductOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'product-'));
   const dataDir = settings.BILLSYNC_DATA_DIR ?? join(folder, 'data');
   const logFolder = join(folder, 'logs');
@@ -97,6 +59,7 @@ export async function createProduct({
     BILLSYNC_ADMIN_PORT: String(await freePort()),
     ...settings,
   };
+  /** Command line words by which its server's processes are found. */
   const temporalServer = serverIdentity({ dataDir });
   const roles = new Map<Role, Running>();
   const logPath = (role: Role): string => join(logFolder, `${role}.log`);
@@ -113,6 +76,7 @@ export async function createProduct({
       .toString();
   }
 
+  /** Resolves when the role is ready. @throws Error with its output when it ended before */
   async function start(role: Role): Promise<void> {
     if (isRunning(role)) throw new Error(`${role} runs already.`);
     const logFrom = existsSync(logPath(role)) ? statSync(logPath(role)).size : 0;
@@ -138,6 +102,7 @@ export async function createProduct({
     }
   }
 
+  /** kill -9; resolves when the process has ended. Does nothing for a role that does not run. */
   async function kill(role: Role): Promise<void> {
     const running = roles.get(role);
     if (running === undefined) return;
@@ -149,6 +114,7 @@ export async function createProduct({
     return spawn(BILLSYNC, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: ROOT, env });
   }
 
+  /** Pid of the embedded Temporal server that the data folder names. */
   function temporalPid(): number | null {
     try {
       return (JSON.parse(readFileSync(join(dataDir, 'run', 'temporal.json'), 'utf8')) as { pid: number }).pid;
@@ -161,30 +127,33 @@ export async function createProduct({
     ...{ dataDir, logFolder, armFile, user, password, temporalServer },
     ...{ start, kill, isRunning, temporalPid, log },
     webhookUrl: `https://127.0.0.1:${webhookPort}/webhooks/billing`,
-    signal(role, signal) {
+    signal(role: Role, signal: NodeJS.Signals) {
       roles.get(role)?.child.kill(signal);
     },
-    async stop(role) {
+    /** SIGTERM; the exit code, and how long it took. */
+    async stop(role: Role) {
       const running = roles.get(role);
       const beganMs = performance.now();
       running?.child.kill('SIGTERM');
       await running?.ended;
       return { code: running?.child.exitCode ?? null, seconds: (performance.now() - beganMs) / 1_000 };
     },
-    async ended(role) {
+    /** Resolves once the role has ended; null: by a signal. */
+    async ended(role: Role) {
       const running = roles.get(role);
       await running?.ended;
       return running?.child.exitCode ?? null;
     },
-    address: (role, name) => readyLine(lastRun(role))?.get(name) ?? null,
-    pid: (role) => roles.get(role)?.child.pid,
+    /** From the `ready` line of the role's last start. */
+    address: (role: Role, name: string) => readyLine(lastRun(role))?.get(name) ?? null,
+    pid: (role: Role) => roles.get(role)?.child.pid,
     spawn: spawned,
-    command(...args) {
+    command(...args: readonly string[]) {
       const child = spawned(...args);
       const [out, err]: [Buffer[], Buffer[]] = [[], []];
       child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
       child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-      return new Promise((resolve) => {
+      return new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
         child.once('close', (code) =>
           resolve({
             code: code ?? -1,
@@ -194,6 +163,7 @@ export async function createProduct({
         );
       });
     },
+    /** Kills every role and removes the folder unless `keep`. */
     async close({ keep = false } = {}) {
       for (const role of ['up', 'worker', 'webhook', 'dashboard', 'temporal'] as const) await kill(role);
       for (const pid of findProcesses(temporalServer)) process.kill(pid, 'SIGKILL');

@@ -38,7 +38,6 @@ export function setup(): () => void {
   };
 }
 
-/** The existing folders of a run. */
 function foldersOf(runPid: number): readonly string[] {
   return [...new Set([tmpdir(), IN_MEMORY])].flatMap((root) =>
     namesIn(root)

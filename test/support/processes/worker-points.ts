@@ -14,7 +14,6 @@ const STEPS = [
 /** `reported after` is observed in Temporal's history, so the test itself kills the worker. */
 export type WorkerPoint = `${(typeof STEPS)[number]} ${'before' | 'after'}` | 'reported before';
 
-/** In the order of processing. */
 export const WORKER_POINTS: readonly WorkerPoint[] = [
   ...STEPS.slice(0, 6).flatMap((step) => [`${step} before`, `${step} after`] as const),
   'reported before',

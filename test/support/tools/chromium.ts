@@ -16,13 +16,11 @@ import { type Browser, chromium } from 'playwright-core';
 
 const run = promisify(execFile);
 
-/** The names under which distributions put the browser on PATH. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const root = join(import.meta.dirname, '..', '..', '..');
 const APT_TIMEOUT_MS = 300_000;
 const UNPACK_TIMEOUT_MS = 120_000;
 
-/** None of the places has a browser. */
 export class ChromiumMissingError extends Error {
   override readonly name = 'ChromiumMissingError';
 
@@ -35,7 +33,6 @@ export class ChromiumMissingError extends Error {
 }
 
 export interface ChromiumOptions {
-  /** Searched instead of the process's PATH. */
   readonly path?: string;
   /** Where an unpacked browser is kept; `.cache/` of the checkout otherwise. */
   readonly cacheDir?: string;

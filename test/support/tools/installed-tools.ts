@@ -84,7 +84,6 @@ export async function findPromtool(): Promise<string> {
   );
 }
 
-/** @returns both output streams, and the exit code */
 export async function promtool(
   args: readonly string[],
   { cwd, input }: { readonly cwd?: string; readonly input?: string } = {},

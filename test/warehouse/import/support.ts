@@ -5,7 +5,6 @@ import { type ImportManyDeps, importFile } from '../../../warehouse/import/impor
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import type { TestWarehouse } from '../support.ts';
 
-/** The dependencies of an import into this warehouse. */
 export async function importDeps({ warehouse, archive, dataDir }: TestWarehouse): Promise<ImportManyDeps> {
   const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   return { warehouse, archive, quarantine, dataDir, now: () => new Date() };

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
 import type { Alert } from '../../../lib/alerts/alert-store.ts';
@@ -98,6 +100,31 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
   await expect(open(at(settings.warehouse.catalog.replace('dbname=lake', 'dbname=no_lake')))).rejects.toThrow(
     /does not exist/,
   );
+});
+
+test('a verification waits for a free connection', async () => {
+  // Connections of the warehouse that are not used end after two seconds.
+  await sleep(3_000);
+  const { catalog } = settings.warehouse;
+  const connectionString = `postgresql://lake@127.0.0.1:${/port=(\d+)/.exec(catalog)?.[1]}/${/dbname=(\w+)/.exec(catalog)?.[1]}`;
+  const clients: pg.Client[] = [];
+  const takeAll = async (): Promise<void> => {
+    for (;;) {
+      const client = new pg.Client({ connectionString });
+      client.on('error', () => undefined);
+      await client.connect();
+      clients.push(client);
+    }
+  };
+  await expect(takeAll()).rejects.toThrow(/too many clients/);
+  let isOver = false;
+  const verifying = t.warehouse.verify({ full: true }).finally(() => {
+    isOver = true;
+  });
+  await sleep(2_000);
+  expect(isOver).toBe(false);
+  await Promise.all(clients.map((client) => client.end()));
+  expect((await verifying).drift).toEqual([]);
 });
 
 test('is readable from a machine without a worker', async () => {

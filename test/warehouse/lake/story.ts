@@ -51,7 +51,6 @@ const REPORTS = [
   { name: 'zones', filters: { asKnownOn: '2026-03-01T00:00:03Z' } },
 ];
 
-/** Everything readers see but the publication itself. */
 export async function everything(
   path: string,
   queryView: (sql: string) => Promise<unknown>,

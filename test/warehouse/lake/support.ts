@@ -14,9 +14,7 @@ import { type PostgresServer, startPostgres } from '../../support/tools/postgres
 import { settingsFor } from '../support.ts';
 
 export interface LakeServer {
-  /** Settings of a new, empty lake. */
   aLake(dataDir: string, dataPath?: string): Promise<LakeTestSettings>;
-  /** Queries PostgreSQL directly. */
   query(settings: LakeTestSettings, text: string, user?: string): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
@@ -54,7 +52,6 @@ export function publishedPath(settings: LakeTestSettings): string {
   return path;
 }
 
-/** Queries the lake as a report does. */
 export async function queryLake(settings: LakeTestSettings, sql: string): Promise<Record<string, unknown>[]> {
   const file = await openPublishedFile(publishedPath(settings));
   try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../../archive/archive.ts';
 import { Database } from '../../../warehouse/duckdb/database.ts';
 import { migrate } from '../../../warehouse/duckdb/schema.ts';
@@ -10,14 +10,10 @@ import { anEvent } from '../support.ts';
 
 const OTHER_INVOICE = '33333333-3333-4333-8333-333333333333';
 
-let folder: string;
-let database: Database;
-beforeAll(async () => {
-  folder = testFolder();
-  const path = join(folder, 'a.duckdb');
-  database = await Database.open({ path, folders: [], temporaryFolder: folder, memoryLimit: null });
-  await migrate(database, new Date('2026-03-01T00:00:00Z'));
-});
+const folder = testFolder();
+const path = join(folder, 'a.duckdb');
+const database = await Database.open({ path, folders: [], temporaryFolder: folder, memoryLimit: null });
+await migrate(database, new Date('2026-03-01T00:00:00Z'));
 afterAll(() => {
   database.close();
 });

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { aCsv, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { aCsv, aWarehouse, INVOICE, loadCsv } from '../support.ts';
 
 const VOIDED = '22222222-2222-4222-8222-22222222222a';
 const UNKNOWN = '33333333-3333-4333-8333-333333333333';
 
-let t: TestWarehouse;
-beforeAll(async () => {
-  t = await aWarehouse();
-  await loadCsv(t, aCsv([{ 'Billing Cost': '1.5' }, { 'Billing Cost': '2.25' }]));
-  await t.warehouse.recordDetails({
-    invoiceId: INVOICE,
-    status: 'finalized',
-    header: { invoiceTotalAmount: '3.80', totalTransactionCount: 3 },
-  });
-  await t.warehouse.recordDetails({ invoiceId: VOIDED, status: 'voided', header: {} });
+const t = await aWarehouse();
+await loadCsv(t, aCsv([{ 'Billing Cost': '1.5' }, { 'Billing Cost': '2.25' }]));
+await t.warehouse.recordDetails({
+  invoiceId: INVOICE,
+  status: 'finalized',
+  header: { invoiceTotalAmount: '3.80', totalTransactionCount: 3 },
 });
+await t.warehouse.recordDetails({ invoiceId: VOIDED, status: 'voided', header: {} });
 afterAll(async () => {
   await t.close();
 });

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { type ColumnRule, CSV_COLUMNS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import { isNothing } from '../../../lib/wire/text.ts';
 
-/** The invoice that every file is of. */
 export const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 
 /** Mostly good files with awkward text; then mutated in cells, in structure or in bytes. */

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { CheckOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
 import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.ts';
-import { archiveCsv, aWarehouse, type TestWarehouse } from '../support.ts';
+import { archiveCsv, aWarehouse } from '../support.ts';
 import { readReference } from './reference-reader.ts';
 
-let t: TestWarehouse;
-beforeAll(async () => {
-  t = await aWarehouse();
-});
+const t = await aWarehouse();
 afterAll(() => t.close());
 
 async function checkAndLoad(bytes: Buffer): Promise<{ checked: CheckOutcome; outcome: LoadOutcome }> {

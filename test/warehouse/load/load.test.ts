@@ -22,7 +22,6 @@ afterEach(() => t.close());
 
 const shipments = (columns = '*'): Promise<Record<string, unknown>[]> =>
   t.query(`select ${columns} from shipments order by row_number`);
-/** How many rows are stored, counted or not. */
 const storedRows = async (): Promise<unknown> =>
   (await t.query('select count(*)::integer as n from shipment_versions'))[0]?.n;
 const WITHOUT_HASH = { announcedSha256: null, source: 'export' } as const;

@@ -11,7 +11,6 @@ afterEach(async () => {
   await t.close();
 });
 
-/** How many rows are stored, counted or not. */
 const storedRows = async (): Promise<unknown> =>
   (await t.query('select count(*)::integer as n from shipment_versions'))[0]?.n;
 

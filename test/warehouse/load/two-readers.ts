@@ -21,17 +21,7 @@ import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 /** Files are small here, so they are cut more often than real ones. */
 const SMALL_CUT = 2;
 
-export interface Comparison {
-  readonly files: number;
-  readonly good: number;
-  readonly refused: number;
-  readonly disagreements: readonly { readonly why: string; readonly bytes: Buffer }[];
-}
-
-export async function compareReaders(options: {
-  readonly files: number;
-  readonly seed: number;
-}): Promise<Comparison> {
+export async function compareReaders(options: { readonly files: number; readonly seed: number }) {
   const readers = await openReaders();
   const disagreements: { why: string; bytes: Buffer }[] = [];
   let good = 0;
@@ -56,14 +46,7 @@ export interface Forms {
   readonly other: Buffer;
 }
 
-export interface Readers {
-  compare(file: Buffer): Promise<Verdict>;
-  /** Whether a file of another form has the same rows under all tolerances, or is refused as the specified one is. */
-  compareForms(forms: Forms): Promise<Verdict>;
-  close(): Promise<void>;
-}
-
-export async function openReaders(): Promise<Readers> {
+export async function openReaders() {
   const folder = await makeMemoryFolder('billsync-readers-');
   const database = await Database.open({
     path: join(folder, 'x.duckdb'),
@@ -72,8 +55,9 @@ export async function openReaders(): Promise<Readers> {
     memoryLimit: null,
   });
   return {
-    compare: (file) => compareFile(database, file),
-    compareForms: (forms) => compareForms(database, forms),
+    compare: (file: Buffer) => compareFile(database, file),
+    /** Whether a file of another form has the same rows under all tolerances, or is refused as the specified one is. */
+    compareForms: (forms: Forms) => compareForms(database, forms),
     async close() {
       database.close();
       await rm(folder, { recursive: true, force: true });
@@ -136,7 +120,6 @@ function readCells(database: Database, path: string): Promise<readonly Row[]> {
   return database.all(statement, { path, invoice: INVOICE });
 }
 
-/** Discards the chunks. */
 async function readChunks(
   database: Database,
   { folder, count: chunks, discard }: Chunks,

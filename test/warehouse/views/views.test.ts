@@ -1,24 +1,21 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { views } from '../../../warehouse/duckdb/sql.ts';
-import { aCsv, anEvent, aWarehouse, loadCsv, type TestWarehouse } from '../support.ts';
+import { aCsv, anEvent, aWarehouse, loadCsv } from '../support.ts';
 
 const VOIDED = '22222222-2222-4222-8222-222222222222';
 const DRAFT = '33333333-3333-4333-8333-333333333333';
 
-let t: TestWarehouse;
-beforeAll(async () => {
-  t = await aWarehouse();
-  await t.record([
-    anEvent('invoice_finalized'),
-    anEvent('invoice_created', { header: { invoiceId: DRAFT } }),
-    anEvent('invoice_created', { header: { invoiceId: VOIDED } }),
-  ]);
-  await loadCsv(t, aCsv([{}, {}]));
-  await loadCsv(t, aCsv());
-  await loadCsv(t, aCsv([{}], VOIDED), { invoiceId: VOIDED });
-  await t.warehouse.voidInvoice(VOIDED);
-});
+const t = await aWarehouse();
+await t.record([
+  anEvent('invoice_finalized'),
+  anEvent('invoice_created', { header: { invoiceId: DRAFT } }),
+  anEvent('invoice_created', { header: { invoiceId: VOIDED } }),
+]);
+await loadCsv(t, aCsv([{}, {}]));
+await loadCsv(t, aCsv());
+await loadCsv(t, aCsv([{}], VOIDED), { invoiceId: VOIDED });
+await t.warehouse.voidInvoice(VOIDED);
 afterAll(() => t.close());
 
 const columns = async (view: string): Promise<string[]> => {
