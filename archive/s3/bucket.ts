@@ -26,8 +26,8 @@ export interface S3BucketOptions {
   readonly idleMs?: number;
 }
 
-export function ownEndpoint(env: Readonly<Record<string, string | undefined>> = process.env): string | null {
-  return env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null;
+export function ownEndpoint(): string | null {
+  return process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL || null;
 }
 
 /** The client's `requestTimeout` only logs a warning; an idle socket ends the request. */
