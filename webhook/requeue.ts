@@ -9,11 +9,11 @@ import { isForeign } from './receive-delivery.ts';
 export interface ReplayOptions {
   readonly archive: Archive;
   readonly send: (event: InvoiceEvent) => Promise<void>;
-  readonly since?: string;
-  readonly until?: string;
-  readonly type?: EventType;
-  readonly invoiceId?: string;
-  readonly tenantId?: string;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly type?: EventType | undefined;
+  readonly invoiceId?: string | undefined;
+  readonly tenantId?: string | undefined;
   readonly onEvent?: (event: ArchivedEvent) => void;
 }
 

@@ -74,7 +74,6 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const server = await startWebhook({
       ...shared,
       onFatal: fatal,
-      isOpenAllowed: settings.webhook.open,
     });
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
