@@ -28,19 +28,14 @@ export interface ProbesOptions {
   readonly port: number | null;
 }
 
-export interface RunningProbes {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-export async function startProbes(options: ProbesOptions): Promise<RunningProbes> {
+export async function startProbes(options: ProbesOptions) {
   const { admin, health, metrics, port } = options;
   const guard = createAdminGuard(options);
   const app = fastify({ logger: false });
   app.addHook('onRequest', guard);
   registerProbes(app, { admin, health, metrics });
   const { url } = await listenAt(app, { host: admin.host, port: port ?? 0 });
-  return { url: `${url}/`, close: () => app.close() };
+  return { url: `${url}/`, close: (): Promise<void> => app.close() };
 }
 
 export async function listenAt(

@@ -59,7 +59,7 @@ export async function prepareSession(file: PublishedFile, filters: AppliedFilter
   await file.run('known-invoices');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
   await file.run(arePlain ? 'base-plain' : 'base-labelled');
-  for (const view of ['described-shipments', 'filtered-shipments', 'weighed']) await file.run(view);
+  for (const view of ['described-shipments', 'filtered-shipments']) await file.run(view);
   const row = (await file.cachedRows('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
   const all = await levelsIn(file, filters, partners.values);
