@@ -1,5 +1,5 @@
 import type { ComparedClock } from '../lib/health/clocks.ts';
-import type { ArchivedFile, CsvScan } from '../lib/wire/csv-file.ts';
+import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { printable } from '../lib/wire/text.ts';
 import type { ArchivedEvent, Fact, OnUnreadable } from './records.ts';
 
@@ -40,10 +40,7 @@ export interface Archive {
   eventNames(): AsyncIterable<string>;
 
   /** Moves a local file into the archive, durably. Idempotent; restores a lost or damaged file. */
-  putFile(
-    path: string,
-    file: { readonly sha256: string; readonly sizeBytes: number; readonly scan: CsvScan },
-  ): Promise<ArchivedFile>;
+  putFile(path: string, file: ArchivedFile): Promise<ArchivedFile>;
   /** Creates a damaged description again from the bytes, if these have the file's hash. */
   file(sha256: string): Promise<ArchivedFile | null>;
   localPath(sha256: string): Promise<string>;

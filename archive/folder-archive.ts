@@ -35,12 +35,12 @@ export async function openFolderArchive(root: string): Promise<Archive> {
       requireThere();
       return facts.putFact(fact);
     },
-    async putFile(path, { sha256, sizeBytes, scan }) {
+    async putFile(path, file) {
       requireThere();
+      const { sha256 } = file;
       const known = await files.get(sha256);
       const isDamaged = known !== null && (await hashFile(files.path(sha256))) !== sha256;
-      if (!isDamaged || (await hashFile(path)) !== sha256)
-        return files.put(path, { sha256, sizeBytes, scan });
+      if (!isDamaged || (await hashFile(path)) !== sha256) return files.put(path, file);
       await files.replace(path, known);
       return known;
     },

@@ -1,6 +1,6 @@
 /** Verified CSVs in a folder: `files/ab/<sha256>.csv`, and beside each its description (`.json`). */
 
-import { closeSync, constants, fchmodSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, openSync, renameSync, statSync } from 'node:fs';
 import { copyFile, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -11,7 +11,7 @@ import {
   replaceDurably,
   syncFolder,
 } from '../lib/files/durable-files.ts';
-import { temporaryName } from '../lib/files/files.ts';
+import { readIfThere, temporaryName } from '../lib/files/files.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { csvPath, describeFile, readDescription, scanPath } from './records.ts';
@@ -50,7 +50,7 @@ export async function openFileFolder(root: string) {
 
   async function get(sha256: string): Promise<ArchivedFile | null> {
     const csv = path(sha256);
-    const bytes = readOrNull(descriptionPath(sha256));
+    const bytes = await readIfThere(descriptionPath(sha256));
     if (bytes === null || !exists(csv)) return null;
     const reading = readDescription(bytes);
     if (reading.ok && reading.value.sha256 === sha256) return reading.value;
@@ -88,15 +88,6 @@ export async function shardsIn(root: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
     .map(({ name }) => name)
     .sort();
-}
-
-function readOrNull(path: string): Buffer | null {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 async function flush(path: string): Promise<void> {

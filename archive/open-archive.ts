@@ -11,26 +11,20 @@ import type { S3Bucket } from './s3/bucket.ts';
 type Places = Pick<Settings, 'archive' | 'dataDir' | 'warehouse'>;
 
 /** @throws ArchiveError `archive-away`: there is a warehouse, but not the archive that it was built from */
-export async function openArchive(
-  settings: Places,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Archive> {
+export async function openArchive(settings: Places): Promise<Archive> {
   if (settings.archive.kind === 'folder') {
     await requireMounted(settings.archive.path, settings);
     return openFolderArchive(settings.archive.path);
   }
-  const bucket = await openArchiveBucket(settings.archive.url, env);
+  const bucket = await openArchiveBucket(settings.archive.url);
   const { openS3Archive } = await import('./s3/archive.ts');
   return openS3Archive(bucket, dataFolder(settings.dataDir).archiveCache);
 }
 
-export async function openArchiveBucket(
-  url: string,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<S3Bucket> {
+export async function openArchiveBucket(url: string): Promise<S3Bucket> {
   // Imported lazily: the client of S3 is large.
-  const { openS3Bucket, ownEndpoint } = await import('./s3/bucket.ts');
-  return openS3Bucket(url, { endpoint: ownEndpoint(env) });
+  const { openS3Bucket } = await import('./s3/bucket.ts');
+  return openS3Bucket(url);
 }
 
 /** A new archive below an unmounted volume would be hidden once the volume is mounted. */

@@ -91,7 +91,7 @@ export async function* inOrderOfInstants(
 export async function describeFile(path: string): Promise<ArchivedFile> {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
   let sizeBytes = 0;
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const chunk of createReadStream(path, { highWaterMark: BLOCK_BYTES }) as AsyncIterable<Buffer>) {
     hash.update(chunk);
     scanner.push(chunk);
     sizeBytes += chunk.length;

@@ -18,7 +18,6 @@ import { bytesOf, DOWNLOAD_LIMITS, type TransferLimits, transfer } from './recei
 export interface BillingServiceOptions {
   readonly settings: Pick<Settings, 'service' | 'partnerId' | 'wirePrefix' | 'dataDir'>;
   readonly archive: Archive;
-  readonly now?: () => Date;
   readonly log?: Pick<Logger, 'debug'>;
   readonly metrics?: Metrics;
   readonly limits?: Partial<TransferLimits>;
@@ -33,7 +32,7 @@ const CALL_DEADLINE_MS = 20_000;
 
 /** The first call reports missing settings. @throws Error the CA file cannot be read */
 export function createBillingService(options: BillingServiceOptions): BillingService {
-  const { settings, archive, now = () => new Date(), log, metrics, limits = {} } = options;
+  const { settings, archive, log, metrics, limits = {} } = options;
   const callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
   const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST, metrics });
   let partnerIds: readonly string[] = settings.partnerId === null ? [] : [settings.partnerId];
@@ -41,12 +40,13 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
     ...{ settings: settings.service, http },
     onToken: ({ expiresInSeconds, partnerIds: ours }) => {
       log?.debug({ expiresInSeconds }, 'got an access token');
-      metrics?.gauge('token_obtained_timestamp_seconds').set(now().getTime() / 1_000);
-      metrics?.gauge('token_expiry_timestamp_seconds').set(now().getTime() / 1_000 + expiresInSeconds);
+      const nowSeconds = Date.now() / 1_000;
+      metrics?.gauge('token_obtained_timestamp_seconds').set(nowSeconds);
+      metrics?.gauge('token_expiry_timestamp_seconds').set(nowSeconds + expiresInSeconds);
       if (settings.partnerId === null) partnerIds = ours;
     },
   });
-  const downloads = new Downloads({ settings, archive, now, metrics, limits, http, api });
+  const downloads = new Downloads({ settings, archive, metrics, limits, http, api });
   /** Not for token requests: calls that have their turn wait for them. */
   const inTurn = createSemaphore(CONCURRENT_CALLS);
 

@@ -40,8 +40,7 @@ export function createDispatchers(options: ConnectionOptions) {
   // undici accepts the wildcard only alone.
   const isProxied = (httpsProxy ?? httpProxy) !== null && !direct.includes('*');
 
-  function open(secureContext: SecureContext | null): Dispatcher {
-    const tls = secureContext === null ? {} : { secureContext };
+  function open(tls: Tls): Dispatcher {
     const common = {
       connect: guardedConnector({ ...tls, timeout: CONNECT_TIMEOUT_MS }, rules),
       connections: options.connectionsPerHost,
@@ -59,7 +58,7 @@ export function createDispatchers(options: ConnectionOptions) {
         new ProxyConnections(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
       // The address of the proxy comes from a setting and is not checked.
-      proxyTls: { ...withSecureContext(trust(options)), timeout: CONNECT_TIMEOUT_MS },
+      proxyTls: { ...trust(options), timeout: CONNECT_TIMEOUT_MS },
     });
   }
 
@@ -78,22 +77,21 @@ export function createDispatchers(options: ConnectionOptions) {
   };
 }
 
-function withSecureContext(secureContext: SecureContext | null) {
-  return secureContext === null ? {} : { secureContext };
-}
+/** Empty: Node's default. */
+type Tls = { readonly secureContext?: SecureContext };
 
-let lastTrust: { readonly ca: string; readonly context: SecureContext } | undefined;
+let lastTrust: { readonly ca: string; readonly secureContext: SecureContext } | undefined;
 
-/** Cached, because parsing a hundred roots takes longer than a handshake. null: Node's default. */
-function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): SecureContext | null {
-  if (caFile === null) return null;
+/** Cached, because parsing a hundred roots takes longer than a handshake. */
+function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): Tls {
+  if (caFile === null) return {};
   const all = authorities(caFile);
   const ca = all.join('\n');
-  if (lastTrust?.ca !== ca) lastTrust = { ca, context: createSecureContext({ ca: all }) };
-  return lastTrust.context;
+  if (lastTrust?.ca !== ca) lastTrust = { ca, secureContext: createSecureContext({ ca: all }) };
+  return { secureContext: lastTrust.secureContext };
 }
 
-function identity({ caFile, clientCert, clientKey }: ConnectionOptions): SecureContext {
+function identity({ caFile, clientCert, clientKey }: ConnectionOptions): Tls {
   if (clientCert === null || clientKey === null) {
     throw new BillingError('not-configured', [
       clientCert === null ? 'BILLSYNC_CLIENT_CERT' : 'BILLSYNC_CLIENT_KEY',
@@ -103,8 +101,8 @@ function identity({ caFile, clientCert, clientKey }: ConnectionOptions): SecureC
     { setting: 'BILLSYNC_CLIENT_CERT', path: clientCert },
     { setting: 'BILLSYNC_CLIENT_KEY', path: clientKey },
   );
-  const own = { cert, key };
-  return createSecureContext(caFile === null ? own : { ...own, ca: authorities(caFile) });
+  const ca = caFile === null ? {} : { ca: authorities(caFile) };
+  return { secureContext: createSecureContext({ cert, key, ...ca }) };
 }
 
 function authorities(caFile: string): string[] {

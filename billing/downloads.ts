@@ -32,7 +32,6 @@ interface DownloadsOptions {
   readonly archive: Archive;
   readonly http: Http;
   readonly api: Api;
-  readonly now: () => Date;
   readonly metrics: Metrics | undefined;
   readonly limits: Partial<TransferLimits>;
 }
@@ -182,7 +181,7 @@ export class Downloads {
     origin: { readonly invoiceId: string; readonly source: FileSource; readonly from: string | null },
   ): Promise<ArchivedFile> {
     const { sha256, sizeBytes } = file;
-    const at = this.#options.now().toISOString();
+    const at = new Date().toISOString();
     await this.#options.archive.putFact({ kind: 'file', at, sha256, sizeBytes, ...origin });
     return file;
   }

@@ -27,26 +27,22 @@ export async function runAudited(
     target: [...command.args, ...optionsOf(command)].slice(0, MAX_TARGETS),
     reason: reason ?? note ?? null,
   };
-  // The log does not create a data folder, whose name may be misspelt; some commands do.
-  const began = existsSync(settings.dataDir)
-    ? (await (await auditLogOf(settings)).write({ ...entry, outcome: 'begun', detail: '', began: null }))
-        .number
-    : null;
-  let detail = '';
-  try {
+  async function run(): Promise<{ readonly result: undefined; readonly detail: string }> {
+    let detail = '';
     await work((result) => {
       detail = result;
     });
-  } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error);
-    if (began !== null)
-      await auditLogOf(settings)
-        .then((log) => log.write({ ...entry, outcome: 'failed', detail: failure, began }))
-        .catch(() => undefined);
-    throw error;
+    return { result: undefined, detail };
   }
+  const { audited } = await import('../lib/audit-log.ts');
+  // The log does not create a data folder, whose name may be misspelt; some commands do.
+  if (existsSync(settings.dataDir)) {
+    await audited(await auditLogOf(settings), entry, run);
+    return;
+  }
+  const { detail } = await run();
   if (existsSync(settings.dataDir))
-    await (await auditLogOf(settings)).write({ ...entry, outcome: 'done', detail, began });
+    await (await auditLogOf(settings)).write({ ...entry, outcome: 'done', detail, began: null });
 }
 
 function optionsOf(command: Command): readonly string[] {

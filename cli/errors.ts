@@ -41,11 +41,7 @@ export function nothingIs(unmatched: {
 }): CliError {
   const { filter, given, nearest } = unmatched;
   const hint = nearest.length === 0 ? undefined : `did you mean ${nearest.map(printable).join(' or ')}?`;
-  return new CliError(
-    EXIT.nothingMatched,
-    `no ${filter} is ${printable(given)}`,
-    hint === undefined ? {} : { hint },
-  );
+  return new CliError(EXIT.nothingMatched, `no ${filter} is ${printable(given)}`, { hint });
 }
 
 export function printError(error: unknown, options: { readonly verbose: boolean }): ExitCode {

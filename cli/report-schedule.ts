@@ -2,6 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';
 import { systemErrorIn } from '../lib/system-errors.ts';
+import { withoutUndefined } from '../lib/wire/lenient-values.ts';
 import { findReport } from '../reports/catalogue.ts';
 import type { OptionalTables } from '../reports/optional-tables.ts';
 import { bindParameters } from '../reports/parameters.ts';
@@ -98,7 +99,7 @@ async function checked(
   checkFilters(request.filters);
   return {
     ...{ name, report, parameters: request.parameters, format: request.format, period: period ?? null },
-    filters: given(filters),
+    filters: withoutUndefined(filters),
     tables: await readableTables(request.tables),
     folder,
   };
@@ -146,15 +147,5 @@ async function readable(path: string): Promise<string> {
 
 function cannotBeRead(path: string, error: unknown): CliError {
   const { problem = String(error), advice } = systemErrorIn(error) ?? {};
-  return new CliError(
-    EXIT.usage,
-    `${path} cannot be read: ${problem}`,
-    advice === undefined ? {} : { hint: advice },
-  );
-}
-
-function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
+  return new CliError(EXIT.usage, `${path} cannot be read: ${problem}`, { hint: advice });
 }

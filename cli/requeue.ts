@@ -28,7 +28,7 @@ export async function requeue({ settings, quarantine, ids }: Requeue): Promise<r
         results.push(`${id}: event ${result.eventId} had arrived again and is known.`);
         break;
       case 'not-a-delivery':
-        results.push(await requeueFile({ settings, quarantine, id }));
+        results.push(await requeueFile(id, { settings, quarantine }));
         break;
       case 'not-found':
         refused.push(`${id} no longer exists`);
@@ -45,12 +45,7 @@ export async function requeue({ settings, quarantine, ids }: Requeue): Promise<r
 }
 
 /** The bytes of a file never change, so its invoice requests a new one. */
-async function requeueFile(file: {
-  readonly settings: Settings;
-  readonly quarantine: Quarantine;
-  readonly id: string;
-}): Promise<string> {
-  const { settings, quarantine, id } = file;
+async function requeueFile(id: string, { settings, quarantine }: Omit<Requeue, 'ids'>): Promise<string> {
   const invoiceId = (await quarantine.show(id))?.item.invoiceId;
   if (invoiceId === null || invoiceId === undefined)
     return `${id}: belongs to no invoice; import a corrected file instead.`;

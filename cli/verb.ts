@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../lib/config/did-you-mean.ts';
-import { type EffectiveSettings, loadEffectiveSettings } from '../lib/config/load-settings.ts';
+import { loadEffectiveSettings } from '../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { readIfThere } from '../lib/files/files.ts';
@@ -12,13 +12,6 @@ import { readInstant } from '../lib/wire/lenient-values.ts';
 import { checkDataFolderForm } from '../warehouse/data-folder.ts';
 import { CliError, EXIT } from './errors.ts';
 import { createOutput, type Output, type OutputForm, scrubStderr } from './terminal/output.ts';
-
-export interface CommandContext {
-  readonly settings: Settings;
-  readonly effective: EffectiveSettings;
-  readonly output: Output;
-  readonly verbose: boolean;
-}
 
 export interface Run<Flags = object> {
   readonly settings: Settings;
@@ -93,7 +86,7 @@ export function verb(nameAndArguments: string, summary: string, example: string)
   const [name = '', ...rest] = nameAndArguments.split(' ');
   const command = new Verb(name).description(summary);
   if (rest.length > 0) command.arguments(rest.join(' '));
-  return command.addHelpText('after', `\nExample:\n${indent(example)}`);
+  return command.addHelpText('after', `\nExample:\n${example.replace(/^/gm, '  ')}`);
 }
 
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
@@ -115,10 +108,7 @@ export function sharedOptions(): readonly Option[] {
   ];
 }
 
-export function contextOf(
-  command: Command,
-  overrides: Readonly<Record<string, string>> = {},
-): CommandContext {
+export function contextOf(command: Command, overrides: Readonly<Record<string, string>> = {}) {
   const flags = command.optsWithGlobals<SharedFlags>();
   const effective = loadEffectiveSettings({
     flags: { ...settingFlags(flags), ...overrides },
@@ -148,7 +138,7 @@ export function useSharedFiles({ dataDir, warehouse, environment }: Settings): v
 export function outputOf(command: Command, scrub?: Scrub): Output {
   const flags = command.optsWithGlobals<SharedFlags>();
   const form: OutputForm = flags.json === true ? 'json' : flags.ndjson === true ? 'ndjson' : 'table';
-  return createOutput({ form, quiet: flags.quiet === true, ...(scrub === undefined ? {} : { scrub }) });
+  return createOutput({ form, quiet: flags.quiet === true, scrub });
 }
 
 export function settingFlags(flags: SharedFlags): Record<string, string> {
@@ -219,13 +209,6 @@ function collectSetting(text: string, before: readonly SettingPair[] | undefined
     );
   }
   return [...(before ?? []), [definition.variable, text.slice(equals + 1)]];
-}
-
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
 }
 
 /** A data folder without a mark belongs to any environment. @throws CliError, data-folder-too-new (exit 2) */

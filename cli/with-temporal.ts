@@ -39,11 +39,10 @@ export async function addressOf(settings: Settings, invoice: ReportRow): Promise
   return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
 }
 
-export interface ReplayRequest extends Omit<ReplayOptions, 'archive' | 'send'> {
-  readonly dryRun: boolean;
-}
-
-export async function replay(settings: Settings, request: ReplayRequest): Promise<number> {
+export async function replay(
+  settings: Settings,
+  request: Omit<ReplayOptions, 'archive' | 'send'> & { readonly dryRun: boolean },
+): Promise<number> {
   const { replayEvents } = await import('../webhook/requeue.ts');
   const { sendInvoiceEvent } = await import('../workflows/client/invoice-client.ts');
   return withArchive(settings, async (archive) => {

@@ -1,17 +1,9 @@
 import type { ReportDefinition } from '../reports/catalogue.ts';
-import type { ReportRow } from '../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../reports/drilldown.ts';
 import type { Period } from '../reports/period.ts';
+import type { LeadTo } from '../reports/render/html-page.ts';
 import type { ReportResult } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
-
-/** `isTotal`: the rows at the address sum to the number; otherwise the number is computed from them. */
-export interface CellAddress {
-  readonly address: string;
-  readonly isTotal: boolean;
-}
-
-export type LeadTo = (rows: readonly ReportRow[], column: string) => CellAddress | null;
 
 /** @param page.before the period with which it compares; null: none */
 export function leadingTo({

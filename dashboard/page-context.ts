@@ -7,14 +7,9 @@ import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
-import { checkFilters, isUnfiltered } from '../reports/report-filters.ts';
+import type { ReportFilters } from '../reports/report-filters.ts';
 import type { ReportHead, ReportResult } from '../reports/report-result.ts';
-import {
-  type Counted,
-  openReportSession,
-  type ReportSession,
-  type SessionRequest,
-} from '../reports/report-session.ts';
+import { openReportSession, type ReportSession } from '../reports/report-session.ts';
 import { addressOfPage, isForPrograms } from './address.ts';
 import type { CachedPage, PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
@@ -47,26 +42,13 @@ export function readPublished<T>(
   return inTurn(() => queryPublished({ path, timeLimitMs }, work));
 }
 
-export async function withReports<T>(
-  context: PageContext,
-  filters: SessionRequest['filters'],
-  work: (session: ReportSession) => Promise<T>,
-): Promise<T> {
-  const counted = isUnfiltered(checkFilters(filters ?? {})) ? await countedOf(context) : undefined;
-  return inSession(context, { ...(filters ? { filters } : {}), counted }, work);
-}
-
-export function countedOf(context: PageContext): Promise<Counted> {
-  return context.cache.present('counted', () => inSession(context, {}, (session) => session.count()));
-}
-
-async function inSession<T>(
+export function withReports<T>(
   { publishedPath, timeLimitMs, inTurn }: PageContext,
-  { filters = {}, counted }: Pick<SessionRequest, 'filters' | 'counted'>,
+  filters: ReportFilters,
   work: (session: ReportSession) => Promise<T>,
 ): Promise<T> {
   return inTurn(async () => {
-    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters, counted });
+    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters });
     try {
       return await work(session);
     } finally {
@@ -135,7 +117,7 @@ export async function sendCached(
 ): Promise<FastifyReply> {
   const { data } = cached.value;
   if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
-  return sendHtml(reply, await framed(context, cached, lead));
+  return reply.type('text/html; charset=utf-8').send(await framed(context, cached, lead));
 }
 
 export async function sendFramed(
@@ -220,13 +202,37 @@ function unhealthyIn(health: Health): Frame['unhealthy'] {
     .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
-/** @param html values in it are escaped already */
-export function sendHtml(reply: FastifyReply, html: string): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(html);
-}
-
 export function sendJson(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(data)}\n`);
+}
+
+/** Checked before reading, so that a page sent in parts has the right status. */
+export function isRefused(check: () => void): boolean {
+  try {
+    check();
+    return false;
+  } catch (error) {
+    if (isReportError(error, 'invalid-filter')) return true;
+    throw error;
+  }
+}
+
+/** After an invalid filter or an exceeded limit the form stays, so that it can be corrected. */
+export async function withProblem(
+  context: PageContext,
+  page: Omit<Page, 'values'>,
+  make: () => Promise<Pick<PublishedPage, 'asOf' | 'values' | 'data'>>,
+): Promise<PublishedPage & { readonly status: number }> {
+  try {
+    return { ...page, status: 200, ...(await make()) };
+  } catch (error) {
+    if (!isReportError(error, 'invalid-filter', 'interrupted')) throw error;
+    return {
+      ...{ ...page, status: error.code === 'invalid-filter' ? 400 : 503 },
+      asOf: await readPublished(context, asOfNow),
+      ...{ values: { problem: error.message }, data: { error: error.message } },
+    };
+  }
 }
 
 export async function asOfNow(run: RunStatement): Promise<string | null> {

@@ -28,29 +28,20 @@ export interface ProbesOptions {
   readonly port: number | null;
 }
 
-export interface RunningProbes {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-export async function startProbes(options: ProbesOptions): Promise<RunningProbes> {
+export async function startProbes(options: ProbesOptions) {
   const { admin, health, metrics, port } = options;
   const guard = createAdminGuard(options);
   const app = fastify({ logger: false });
   app.addHook('onRequest', guard);
   registerProbes(app, { admin, health, metrics });
-  await listenAt(app, { host: admin.host, port: port ?? 0 });
-  const host = admin.host.includes(':') ? `[${admin.host.replace(/[[\]]/g, '')}]` : admin.host;
-  return {
-    url: `http://${host}:${(app.server.address() as AddressInfo).port}/`,
-    close: () => app.close(),
-  };
+  const { url } = await listenAt(app, { host: admin.host, port: port ?? 0 });
+  return { url: `${url}/`, close: (): Promise<void> => app.close() };
 }
 
 export async function listenAt(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<number> {
+): Promise<{ readonly port: number; readonly url: string }> {
   const address = host.replace(/^\[|\]$/g, '');
   try {
     await app.listen({ host: address, port });
@@ -58,7 +49,8 @@ export async function listenAt(
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new AdminPortTakenError(address, port, { cause: error });
   }
-  return (app.server.address() as AddressInfo).port;
+  const { port: taken } = app.server.address() as AddressInfo;
+  return { port: taken, url: `http://${address.includes(':') ? `[${address}]` : address}:${taken}` };
 }
 
 /**

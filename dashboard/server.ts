@@ -18,11 +18,10 @@ import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.ts';
 import { createPageCache } from './page-cache.ts';
-import { type PageContext, sendFramed, sendMessage } from './page-context.ts';
+import { type PageContext, readPublished, sendFramed, sendMessage } from './page-context.ts';
 import { pageError } from './page-error.ts';
 import { registerAlerts } from './pages/alerts.ts';
 import { registerEvents } from './pages/events.ts';
-import { registerHealth } from './pages/health.ts';
 import { registerInvoices } from './pages/invoices.ts';
 import { registerOverview } from './pages/overview.ts';
 import { registerQuarantine } from './pages/quarantine.ts';
@@ -32,7 +31,7 @@ import { registerSearch } from './pages/search.ts';
 import { type Explain, registerShipment } from './pages/shipment.ts';
 import { registerShipments } from './pages/shipments.ts';
 import type { OperatorForms, PluginPages } from './plugin-pages.ts';
-import { listenAt } from './probes.ts';
+import { listenAt, registerProbes } from './probes.ts';
 import { ASSETS, renderPart } from './views.ts';
 import { prepare, startWarmUp } from './warm-up.ts';
 
@@ -111,7 +110,13 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
   // Before the pages: those of operators are awaited, and keep the error handler of that moment.
   answerErrors(app, context);
-  registerHealth(app, context, { admin: settings.admin, metrics: options.metrics });
+  registerProbes(app, { ...options, admin: settings.admin });
+  app.get('/health', async (_request, reply) => {
+    const [publication = null] = await readPublished(context, (run) => run('publication')).catch(() => []);
+    const values = { report: options.health.report(), publication };
+    const page = { view: 'health', title: 'Health', section: '/health', values, data: values };
+    return sendFramed(context, reply, page);
+  });
   const views = openSavedViews(dirname(options.publishedPath));
   registerOverview(app, context, views);
   registerSavedViews(app, context, views);
@@ -137,7 +142,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
       return isCompressed ? reply.header('content-encoding', 'gzip').send(compressed()) : reply.send(content);
     });
 
-  const port = await listenAt(app, settings.admin);
+  const { port, url } = await listenAt(app, settings.admin);
   const kept = keepOpen(options.publishedPath);
   const { warmUpEveryMs: everyMs } = options;
   // Probes are answered meanwhile; a huge file does not delay the start.
@@ -145,12 +150,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
   const warmUp =
     everyMs === null ? null : startWarmUp(context.cache, everyMs === undefined ? {} : { everyMs });
-  const host = settings.admin.host.includes(':')
-    ? `[${settings.admin.host.replace(/[[\]]/g, '')}]`
-    : settings.admin.host;
   return {
-    url: `http://${host}:${port}`,
-    port,
+    ...{ url, port },
     async close() {
       await warmUp?.close();
       // Browsers keep idle connections open, for which `close` would wait more than a minute.

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { warmUpDrawing } from '../reports/render/charts.ts';
 import { choicesOf } from './filter-form.ts';
 import type { PageCache } from './page-cache.ts';
-import { countedOf, type PageContext } from './page-context.ts';
+import type { PageContext } from './page-context.ts';
 
 const CHECK_EVERY_MS = 1_000;
 const REST_FACTOR = 3;
@@ -53,5 +53,5 @@ export function startWarmUp(
 /** The first reader then does not wait for it. Never throws. */
 export async function prepare(context: PageContext): Promise<void> {
   if (!existsSync(context.publishedPath)) return;
-  await Promise.allSettled([choicesOf(context), countedOf(context), warmUpDrawing()]);
+  await Promise.allSettled([choicesOf(context), warmUpDrawing()]);
 }

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Scrub } from './log/scrub.ts';
 import { USER_FILES, userStore, wholeLines } from './user-store.ts';
 import { wellFormedJson } from './wire/json.ts';
-import { beginningOf } from './wire/text.ts';
+import { beginningOf, jsonOrNull } from './wire/text.ts';
 
 const Entry = z.object({
   number: z.int().positive(),
@@ -98,7 +98,7 @@ export async function audited<T>(
     return { result, entry: await log.write({ ...note, outcome: 'done', detail, began }) };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    await log.write({ ...note, outcome: 'failed', detail, began });
+    await log.write({ ...note, outcome: 'failed', detail, began }).catch(() => undefined);
     throw error;
   }
 }
@@ -141,12 +141,7 @@ function linesIn(file: Buffer | null): readonly string[] {
 }
 
 function readEntry(line: string): AuditEntry | null {
-  try {
-    return Entry.safeParse(JSON.parse(line)).data ?? null;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
+  return Entry.safeParse(jsonOrNull(line)).data ?? null;
 }
 
 function hashOf(text: string): string {

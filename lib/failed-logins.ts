@@ -43,27 +43,20 @@ export function createFailedLogins(deps: {
   const failures = new Map<string, number>();
   let waiting = 0;
 
-  function count(address: string): number {
-    const failed = (failures.get(address) ?? 0) + 1;
-    failures.delete(address);
-    failures.set(address, failed);
-    const [oldest = ''] = failures.keys();
-    if (failures.size > MAX_ADDRESSES) failures.delete(oldest);
-    if (Number.isInteger(Math.log2(failed))) deps.log.warn({ address, count: failed }, messages.log);
-    if (failed >= ALERT_FROM) {
-      deps.alerts?.raise({
-        key: messages.alertKey,
-        title: `${messages.title}, most recently from ${address}`,
-        detail: messages.detail,
-      });
-    }
-    return failed;
-  }
-
   return {
     /** false: too many others are waiting; answer without the delay. */
     async failed(address: string): Promise<boolean> {
-      const delayed = count(address) - UNDELAYED_FAILURES;
+      const count = (failures.get(address) ?? 0) + 1;
+      failures.delete(address);
+      failures.set(address, count);
+      const [oldest = ''] = failures.keys();
+      if (failures.size > MAX_ADDRESSES) failures.delete(oldest);
+      if (Number.isInteger(Math.log2(count))) deps.log.warn({ address, count }, messages.log);
+      if (count >= ALERT_FROM) {
+        const title = `${messages.title}, most recently from ${address}`;
+        deps.alerts?.raise({ key: messages.alertKey, title, detail: messages.detail });
+      }
+      const delayed = count - UNDELAYED_FAILURES;
       if (delayed <= 0) return true;
       if (waiting >= MAX_WAITING) return false;
       waiting += 1;

@@ -10,18 +10,8 @@ import type { Logger } from './log/log.ts';
 const run = promisify(execFile);
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-export interface ServiceManager {
-  ready(status: string): void;
-  stopping(): void;
-}
-
-export interface ServiceManagerOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Pick<Logger, 'warn'>;
-}
-
-export function serviceManager({ env, log }: ServiceManagerOptions): ServiceManager {
-  if (!env.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined };
+export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>) {
+  if (!env.NOTIFY_SOCKET) return { ready: (_status: string) => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
   /** In order, because systemd uses the newest message. */
@@ -36,7 +26,7 @@ export function serviceManager({ env, log }: ServiceManagerOptions): ServiceMana
   const watchdogMs = watchdogOf(env);
   let alive: NodeJS.Timeout | undefined;
   return {
-    ready(status) {
+    ready(status: string) {
       notify('READY=1', `STATUS=${status}`);
       if (watchdogMs !== null) alive = setInterval(() => notify('WATCHDOG=1'), watchdogMs / 2).unref();
     },
@@ -47,7 +37,7 @@ export function serviceManager({ env, log }: ServiceManagerOptions): ServiceMana
   };
 }
 
-function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: ServiceManagerOptions['env']): number | null {
+function watchdogOf({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv): number | null {
   if (WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid) return null;
   const milliseconds = Number(WATCHDOG_USEC) / 1_000;
   return milliseconds > 0 ? milliseconds : null;

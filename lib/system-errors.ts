@@ -1,60 +1,49 @@
-const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'this user may not read or write it',
-  EPERM: 'this user may not do that',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is not a folder',
-  ENOTEMPTY: 'the folder is not empty',
-  EEXIST: 'it is there already',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: "the user's disk quota is used up",
-  EIO: 'the disk reports an error',
-  EMFILE: 'too many files are open at once',
-  ELOOP: 'its symbolic links lead round in a circle',
-  ENAMETOOLONG: 'the name is too long',
-  ENXIO: 'it is a device or a pipe that cannot be opened',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EAFNOSUPPORT: 'this machine has no addresses of that kind',
-  EAGAIN: 'the system has no process, thread or lock left for it',
-  EBUSY: 'something else uses it',
-  EFBIG: 'the file is larger than the system allows',
-  ENFILE: 'all programs of this machine together have too many files open',
-  ENOLCK: 'the file system has no locks',
-  ENOMEM: 'the memory is used up',
-  ENOTSUP: 'the file system cannot do that',
-  ESTALE: 'the network file system has lost it',
-  ETXTBSY: 'it is a program that runs',
-};
-
-const ADVICE: Readonly<Record<string, string>> = {
-  ENOENT: 'check its name; one that does not begin with / is looked for in the current folder',
-  EACCES: 'give this user the right to it, or name another',
-  EPERM: 'give this user the right to it, or name another',
-  EISDIR: 'name a file instead',
-  ENOTDIR: 'check its path: all but its last part have to be folders',
-  ENOTEMPTY: 'name another, or move what lies there away',
-  EEXIST: 'name another, or move what lies there away',
-  EROFS: 'name a place that can be written, or mount this one for writing',
-  ENOSPC: 'free some space there, then try again',
-  EDQUOT: 'free some space there, then try again',
-  EIO: 'look at the system log: the disk may be failing',
-  EMFILE: 'raise the limit of open files (ulimit -n), then try again',
-  ELOOP: 'mend the links, or name what they should lead to',
-  ENAMETOOLONG: 'choose a shorter name',
-  ENXIO: 'name a regular file instead',
-  EADDRNOTAVAIL:
+/** By the system's code: the problem, and what to do. */
+const KNOWN: Readonly<Record<string, readonly [string, string]>> = {
+  ENOENT: [
+    'there is no such file or folder',
+    'check its name; one that does not begin with / is looked for in the current folder',
+  ],
+  EACCES: ['this user may not read or write it', 'give this user the right to it, or name another'],
+  EPERM: ['this user may not do that', 'give this user the right to it, or name another'],
+  EISDIR: ['it is a folder', 'name a file instead'],
+  ENOTDIR: ['a part of its path is not a folder', 'check its path: all but its last part have to be folders'],
+  ENOTEMPTY: ['the folder is not empty', 'name another, or move what lies there away'],
+  EEXIST: ['it is there already', 'name another, or move what lies there away'],
+  EROFS: ['the file system is read-only', 'name a place that can be written, or mount this one for writing'],
+  ENOSPC: ['the disk is full', 'free some space there, then try again'],
+  EDQUOT: ["the user's disk quota is used up", 'free some space there, then try again'],
+  EIO: ['the disk reports an error', 'look at the system log: the disk may be failing'],
+  EMFILE: ['too many files are open at once', 'raise the limit of open files (ulimit -n), then try again'],
+  ELOOP: ['its symbolic links lead round in a circle', 'mend the links, or name what they should lead to'],
+  ENAMETOOLONG: ['the name is too long', 'choose a shorter name'],
+  ENXIO: ['it is a device or a pipe that cannot be opened', 'name a regular file instead'],
+  EADDRNOTAVAIL: [
+    'this machine has no such address',
     'name an address that it has (`ip address` lists them) with BILLSYNC_WEBHOOK_HOST or BILLSYNC_ADMIN_HOST; embedded Temporal needs 127.0.0.1, another server is named by TEMPORAL_ADDRESS',
-  EAFNOSUPPORT: 'name an IPv4 address where IPv6 is off, and the other way round',
-  EAGAIN: 'raise the limit of processes (ulimit -u, or pids of the container), then try again',
-  EBUSY: 'end what uses it, then try again',
-  EFBIG: 'raise the limit of file sizes (ulimit -f), then try again',
-  ENFILE: 'raise the limit of open files of the machine (fs.file-max), then try again',
-  ENOLCK: 'put the data folder on a file system with locks',
-  ENOMEM: 'give this machine or its container more memory, then try again',
-  ENOTSUP: 'put the data folder on a local file system',
-  ESTALE: 'mount it again, then try again',
-  ETXTBSY: 'end that program, then try again',
+  ],
+  EAFNOSUPPORT: [
+    'this machine has no addresses of that kind',
+    'name an IPv4 address where IPv6 is off, and the other way round',
+  ],
+  EAGAIN: [
+    'the system has no process, thread or lock left for it',
+    'raise the limit of processes (ulimit -u, or pids of the container), then try again',
+  ],
+  EBUSY: ['something else uses it', 'end what uses it, then try again'],
+  EFBIG: [
+    'the file is larger than the system allows',
+    'raise the limit of file sizes (ulimit -f), then try again',
+  ],
+  ENFILE: [
+    'all programs of this machine together have too many files open',
+    'raise the limit of open files of the machine (fs.file-max), then try again',
+  ],
+  ENOLCK: ['the file system has no locks', 'put the data folder on a file system with locks'],
+  ENOMEM: ['the memory is used up', 'give this machine or its container more memory, then try again'],
+  ENOTSUP: ['the file system cannot do that', 'put the data folder on a local file system'],
+  ESTALE: ['the network file system has lost it', 'mount it again, then try again'],
+  ETXTBSY: ['it is a program that runs', 'end that program, then try again'],
 };
 
 const NO_PORT = {
@@ -64,6 +53,11 @@ const NO_PORT = {
 
 /** Node reports a folder on a read-only file system so, and Linux one below /proc. */
 const UNMADE = { problem: 'no folder can be made there', advice: 'name a place that can be written' };
+
+const NO_FOLDER = {
+  problem: 'it is no folder',
+  advice: 'check its path: all but its last part have to be folders',
+};
 
 export interface SystemError {
   readonly code: string;
@@ -75,24 +69,18 @@ export interface SystemError {
 
 export function systemErrorIn(error: unknown): SystemError | null {
   if (!(error instanceof Error)) return null;
-  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & Listening;
+  const { code, path, syscall, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+  };
   if (code === 'EACCES' && syscall === 'listen') return { code, path: placeOf(address, port), ...NO_PORT };
   // A folder that is there already is no failure where folders are made with those above them.
-  const isNoFolder = code === 'EEXIST' && syscall === 'mkdir';
+  if (code === 'EEXIST' && syscall === 'mkdir') return { code, path: path ?? null, ...NO_FOLDER };
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
-  const problem = isNoFolder ? 'it is no folder' : typeof code === 'string' ? PROBLEMS[code] : undefined;
-  if (code === undefined || problem === undefined) return fromDuckDb(error) ?? systemErrorIn(error.cause);
-  return {
-    code,
-    path: path ?? placeOf(address, port),
-    problem,
-    advice: ADVICE[isNoFolder ? 'ENOTDIR' : code] ?? '',
-  };
-}
-
-interface Listening {
-  readonly address?: string;
-  readonly port?: number;
+  const [problem, advice] = KNOWN[String(code)] ?? [];
+  if (code === undefined || problem === undefined || advice === undefined)
+    return fromDuckDb(error) ?? systemErrorIn(error.cause);
+  return { code, path: path ?? placeOf(address, port), problem, advice };
 }
 
 function placeOf(address: string | undefined, port: number | undefined): string | null {
@@ -135,10 +123,10 @@ function named(error: unknown, path: string): unknown {
 function fromDuckDb({ message }: Error): SystemError | null {
   const [first = ''] = message.split('\n', 1);
   if (!first.startsWith('IO Error:')) return null;
-  const [code] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
-  const problem = code === undefined ? undefined : PROBLEMS[code];
-  if (code === undefined || problem === undefined) return null;
-  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, problem, advice: ADVICE[code] ?? '' };
+  const [code = ''] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
+  const [problem, advice] = KNOWN[code] ?? [];
+  if (problem === undefined || advice === undefined) return null;
+  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, problem, advice };
 }
 
 const DUCKDB_MESSAGES = [

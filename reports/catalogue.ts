@@ -12,7 +12,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Drilldown, parseDrilldowns } from './drilldown.ts';
+import { type Drilldown, listOf, parseDrilldowns } from './drilldown.ts';
 import { ReportError } from './errors.ts';
 import { didYouMean } from './nearest-names.ts';
 
@@ -186,13 +186,6 @@ function sourceOf(report: string, item: string): ExtraTable {
   const found = EXTRA_TABLES.find((known) => known === item);
   if (found) return found;
   throw new Error(`Report ${report}: there is no source "${item}".`);
-}
-
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

@@ -23,7 +23,7 @@ export async function completenessOf(
   { filters, asOf }: { readonly filters: AppliedFilters; readonly asOf: string },
 ): Promise<Completeness> {
   const days = { from, to };
-  const rows = (await file.run('not-counted', days)).convertRowObjects(jsonValue);
+  const rows = await file.run('not-counted', days);
   const found = Number(rows[0]?.found ?? 0);
   const named = rows
     .filter(({ number }) => number !== null)

@@ -7,7 +7,7 @@
  * it.
  */
 
-import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
+import type { ReportColumn, ReportRow } from './cells.ts';
 import { EXACT_CONDITIONS } from './shipments/conditions.ts';
 
 export const DRILLDOWN_TARGETS = ['shipments', 'invoice', 'invoices', 'register'] as const;
@@ -75,7 +75,7 @@ export function drilldownOfCell(
     const [value = null] = values;
     if (values.size > 1) continue;
     if (value === null && binding.isOptional) isWhole = false;
-    else fields[fieldOf(binding, result)] = textOf(value);
+    else fields[fieldOf(binding, result)] = String(value ?? '');
   }
   // Shared fields of groups select exactly those groups; shared fields of single lines may select other lines
   // too.
@@ -100,10 +100,6 @@ function fieldOf({ as }: Binding, { head }: DrilldownSource): string {
   return EXACT_CONDITIONS.includes(`is_${name}`) ? `is_${name}` : name;
 }
 
-function textOf(cell: ReportCell): string {
-  return cell === null ? '' : String(cell);
-}
-
 function bindingOf(item: string): Binding {
   const [named = '', as] = item.split(' as ');
   const column = named.replace('?', '');
@@ -119,7 +115,8 @@ function pairsOf(items: readonly string[]): Readonly<Record<string, string>> {
   );
 }
 
-function listOf(text: string): readonly string[] {
+/** The items between commas. */
+export function listOf(text: string): readonly string[] {
   return text
     .split(',')
     .map((item) => item.trim())

@@ -1,6 +1,5 @@
 /** Tenants and partners match by id or name, all values in any case. */
 
-import { jsonValue } from '../lib/duckdb-values.ts';
 import { invalidFilter } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
@@ -65,7 +64,7 @@ export async function matchTenants(
 ): Promise<MatchedValues> {
   if (given.length === 0) return { values: null, matches: [] };
   const candidates = new Map<string, Candidate>();
-  for (const row of await rowsOf(file, 'tenants-known')) {
+  for (const row of await file.run('tenants-known')) {
     const key = String(row.tenant_key);
     const ids = [row.tenant_id, row.partner_tenant_id].flatMap((id) => textOf(id) ?? []);
     const names = [String(row.tenant), ...((JSON.parse(textOf(row.names) ?? '[]') ?? []) as string[])];
@@ -85,9 +84,7 @@ export async function matchNames(
   if (given.length === 0) return { values: null, matches: [] };
   // Currencies are those of the selected partners, other names those of all files.
   const rows =
-    filter === 'currencies'
-      ? await rowsOf(file, 'currencies-known')
-      : await file.cachedRows(`${filter}-known`);
+    filter === 'currencies' ? await file.run('currencies-known') : await file.cachedRows(`${filter}-known`);
   const known = rows.map((row) => String(row.value));
   return match(
     SINGULAR[filter],
@@ -157,13 +154,6 @@ export function nearestText(nearest: readonly string[]): string {
 function candidateOf(key: string, name: string, id: string | null, names: readonly string[]): Candidate {
   const label = id === null || name.includes(id) ? name : `${name} (${id})`;
   return { key, label, ids: id === null ? [] : [id], names };
-}
-
-async function rowsOf(
-  file: PublishedFile,
-  statement: string,
-): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  return (await file.run(statement)).convertRowObjects(jsonValue);
 }
 
 function textOf(value: unknown): string | null {

@@ -2,12 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { CsvError, parse } from 'csv-parse';
+import { statementIn } from '../lib/sql-file.ts';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../lib/user-store.ts';
 import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { invalidFilter, isReportError, type ReportError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
+import { createSharedViews } from './prepare-session.ts';
 import type { PublishedFile } from './published-file.ts';
 import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
 
@@ -56,17 +58,17 @@ export async function loadOptionalTables(
 }
 
 const MAX_NAMED_ROWS = 5;
-const ALSO_READ = { payments: 'invoice-totals', rates: 'rate-day' } as const;
+const MATCHED_ROWS = new URL('./session/matched-rows.sql', import.meta.url);
 
 /** Matches loaded lines without filters. */
 async function matchedRows(
   file: PublishedFile,
   { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
 ): Promise<string> {
-  if (name === 'payments' || name === 'rates') await file.run(ALSO_READ[name]);
-  await file.run(`matched-${name}`);
+  const matched = statementIn(MATCHED_ROWS, name);
+  await createSharedViews(file, matched);
   const reader = await file.query(
-    `select line, ${rowName(name)} as named from ${name} where line not in (select line from matched_rows) order by line`,
+    `select line, ${rowName(name)} as named from ${name} where line not in (${matched}) order by line`,
   );
   const others = reader.getRowObjects();
   const counts = `${basename(path)} (--${name}): ${rows - others.length} of ${rows} rows matched`;

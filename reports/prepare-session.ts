@@ -1,5 +1,4 @@
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { jsonValue } from '../lib/duckdb-values.ts';
 import { statementsIn } from '../lib/sql-file.ts';
 import { completenessOf, type Days } from './completeness.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type Partner,
 } from './match-filters.ts';
 import { type PublishedFile, SHARED_FILES } from './published-file.ts';
-import type { AppliedFilters, ReportLevel } from './report-filters.ts';
+import { type AppliedFilters, isUnfiltered, type ReportLevel } from './report-filters.ts';
 import type { Completeness } from './report-result.ts';
 
 export interface LevelSize {
@@ -30,12 +29,6 @@ export interface LevelCount extends LevelSize {
   readonly contradictedInvoices: number;
 }
 
-/** Without filters; sessions of one publication share them. */
-export interface Counted {
-  readonly publication: number;
-  readonly counts: readonly LevelCount[];
-}
-
 export interface Prepared {
   readonly filters: AppliedFilters;
   readonly publication: number;
@@ -51,11 +44,7 @@ export interface Prepared {
   readonly partners: readonly (string | null)[];
 }
 
-export async function prepareSession(
-  file: PublishedFile,
-  filters: AppliedFilters,
-  counted: Counted | undefined,
-): Promise<Prepared> {
+export async function prepareSession(file: PublishedFile, filters: AppliedFilters): Promise<Prepared> {
   await setVariable(file, 'date_basis', filters.by);
   await setVariable(file, 'date_from', filters.from);
   await setVariable(file, 'date_to', filters.to);
@@ -70,16 +59,16 @@ export async function prepareSession(
   await file.run('known-invoices');
   const matches = [...partners.matches, ...(await matchOthers(file, filters))];
   await file.run(arePlain ? 'base-plain' : 'base-labelled');
-  for (const view of ['described-shipments', 'filtered-shipments', 'weighed']) await file.run(view);
+  for (const view of ['described-shipments', 'filtered-shipments']) await file.run(view);
   const row = (await file.cachedRows('publication'))[0] ?? {};
   const publication = Number(row.sequence ?? 0);
   const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
-    counting ??=
-      counted?.publication === publication
-        ? Promise.resolve(counted.counts)
-        : file.run('head').then((head) => withCounts(all, head.convertRowObjects(jsonValue)));
+    // Without filters the counts depend on the file alone.
+    counting ??= (isUnfiltered(filters) ? file.cachedRows('head') : file.run('head')).then((rows) =>
+      withCounts(all, rows),
+    );
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);
@@ -149,10 +138,7 @@ async function levelsIn(
   { asKnownOn }: AppliedFilters,
   partners: readonly string[] | null,
 ): Promise<readonly LevelSize[]> {
-  const rows =
-    asKnownOn === null
-      ? await file.cachedRows('levels')
-      : (await file.run('levels-as-known-on')).convertRowObjects(jsonValue);
+  const rows = await (asKnownOn === null ? file.cachedRows('levels') : file.run('levels-as-known-on'));
   const selected = rows.filter((row) => partners?.includes(String(row.partner_id ?? '')) ?? true);
   return Array.from(
     Map.groupBy(selected, (row) => String(row.level)),

@@ -8,19 +8,18 @@ import { statementsIn } from '../lib/sql-file.ts';
 import { asOtherVersion, interrupted, ReportError } from './errors.ts';
 import { connectShared, type FileCache, type OwnConnection } from './shared-instance.ts';
 
-export type CachedRow = Readonly<Record<string, unknown>>;
+export type SessionRow = Readonly<Record<string, unknown>>;
 
 export interface PublishedFile {
   readonly path: string;
-  /** false over a lake: Parquet files may change while it is open. */
-  readonly isWhole: boolean;
   /** Values are bound by name. Without values the statement is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** The session runs nothing else meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
-  run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
+  /** Runs a statement of `session/`. */
+  run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<readonly SessionRow[]>;
   /** For a statement that depends on no filter; read once for all sessions of the file. */
-  cachedRows(name: string): Promise<readonly CachedRow[]>;
+  cachedRows(name: string): Promise<readonly SessionRow[]>;
   /** Depends on the file alone; computed once for all its sessions. */
   cached<T>(key: string, compute: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
@@ -34,10 +33,7 @@ export const SHARED_FILES = sessionFiles(
   'shared/accruals',
 );
 /** A `-- name:` is used once in all files. */
-const STATEMENT_FILES = [
-  ...sessionFiles('macros', 'lines', 'names', 'head', 'matched-rows'),
-  ...SHARED_FILES,
-];
+const STATEMENT_FILES = [...sessionFiles('macros', 'lines', 'names', 'head'), ...SHARED_FILES];
 
 function sessionFiles(...names: readonly string[]): readonly URL[] {
   return names.map((name) => new URL(`./session/${name}.sql`, import.meta.url));
@@ -71,34 +67,34 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
       throw new ReportError('not-published', [path]);
     throw asDamage(error, path);
   });
-  const query: PublishedFile['query'] = async (sql, values = {}) => {
-    try {
-      if (Object.keys(values).length === 0) return await connection.runAndReadAll(sql);
-      const statement = await connection.prepare(sql);
-      statement.bind({ ...values });
-      return await statement.runAndReadAll();
-    } catch (error) {
-      throw asDamage(asOtherVersion(error, path), path);
-    }
+  const fail = (error: unknown): never => {
+    throw asDamage(asOtherVersion(error, path), path);
   };
-  const stream: PublishedFile['stream'] = async (sql, values) => {
-    try {
-      const statement = await connection.prepare(sql);
-      statement.bind({ ...values });
-      return await statement.stream();
-    } catch (error) {
-      throw asDamage(asOtherVersion(error, path), path);
-    }
+  const bound = async (sql: string, values: Readonly<Record<string, DuckDBValue>>) => {
+    const statement = await connection.prepare(sql);
+    statement.bind({ ...values });
+    return statement;
+  };
+  const query: PublishedFile['query'] = (sql, values = {}) => {
+    if (Object.keys(values).length === 0) return connection.runAndReadAll(sql).catch(fail);
+    return bound(sql, values)
+      .then((statement) => statement.runAndReadAll())
+      .catch(fail);
   };
   try {
     await addInternalSchema(connection);
-    for (const name of ['macros', 'definitions']) await connection.run(sessionStatement(name));
-    const isWhole = !elsewhere.has(path);
-    const run: PublishedFile['run'] = async (name, values) => query(sessionStatement(name), values);
+    await connection.run(sessionStatement('macros'));
+    const run: PublishedFile['run'] = async (name, values) =>
+      (await query(sessionStatement(name), values)).convertRowObjects(jsonValue);
     const cached: PublishedFile['cached'] = (key, compute) => cachedValue(cache, key, compute);
-    const cachedRows: PublishedFile['cachedRows'] = (name) =>
-      cached(name, async () => (await run(name)).convertRowObjects(jsonValue));
-    return { path, isWhole, query, stream, run, cached, cachedRows, connection, close };
+    return {
+      ...{ path, query, run, cached, connection, close },
+      stream: (sql, values) =>
+        bound(sql, values)
+          .then((statement) => statement.stream())
+          .catch(fail),
+      cachedRows: (name) => cached(name, () => run(name)),
+    };
   } catch (error) {
     close();
     throw error;

@@ -1,4 +1,3 @@
-import { jsonValue } from '../lib/duckdb-values.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
 import type { ReportColumn, ReportRow } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete } from './completeness.ts';
@@ -6,7 +5,6 @@ import { invalidFilter } from './errors.ts';
 import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
 import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
 import {
-  type Counted,
   createSharedViews,
   type Prepared,
   prepareSession,
@@ -17,7 +15,7 @@ import {
 } from './prepare-session.ts';
 import { openPublishedFile, type PublishedFile, withTimeLimit } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
-import { checkFilters, isUnfiltered, type ReportFilters } from './report-filters.ts';
+import { checkFilters, type ReportFilters } from './report-filters.ts';
 import { limitNotes, reportHead } from './report-head.ts';
 import { type ReportResult, readColumns, readRows } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
@@ -32,8 +30,6 @@ import {
   totalShipments,
 } from './shipments/list-shipments.ts';
 
-export type { Counted } from './prepare-session.ts';
-
 export interface ReportSession {
   run(
     report: string | ReportDefinition,
@@ -44,7 +40,6 @@ export interface ReportSession {
   /** `write` must read the batches to their end. @throws ReportError also while it reads */
   shipmentsFile<T>(request: StreamRequest, write: (found: ShipmentsStream) => Promise<T>): Promise<T>;
   totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
-  count(): Promise<Counted>;
   close(): void;
 }
 
@@ -54,8 +49,6 @@ export interface SessionRequest {
   readonly tables?: OptionalTables;
   /** For the whole session; 60 000 by default. */
   readonly timeLimitMs?: number;
-  /** Used if this session has no filters and reads the same publication. */
-  readonly counted?: Counted | undefined;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
@@ -67,10 +60,9 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   if (!(timeLimitMs > 0)) throw invalidFilter('The time limit must be longer than 0 s.');
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
-  const counted = isUnfiltered(filters) && file.isWhole ? request.counted : undefined;
   let preparing: Promise<Prepared> | undefined;
   const prepared = (): Promise<Prepared> => {
-    preparing ??= prepareSession(file, filters, counted);
+    preparing ??= prepareSession(file, filters);
     return preparing;
   };
 
@@ -125,8 +117,6 @@ export async function openReportSession(request: SessionRequest): Promise<Report
       limited('of shipments', async (session) => write(await streamShipments(file, session, request))),
     totalShipments: (conditions) =>
       limited('of shipments', (session) => totalShipments(file, session, conditions)),
-    count: () =>
-      limited('of the counts', async ({ publication, count }) => ({ publication, counts: await count() })),
     close: () => file.close(),
   };
 }
@@ -202,7 +192,7 @@ function byPartner(chart: ChartSpec): ChartSpec {
 }
 
 async function invoicesLeftOut(file: PublishedFile): Promise<number> {
-  const [row] = (await file.run('invoices-left-out')).convertRowObjects(jsonValue);
+  const [row] = await file.run('invoices-left-out');
   return Number(row?.invoices ?? 0);
 }
 

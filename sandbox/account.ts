@@ -171,19 +171,7 @@ function openStore({ dataDir, environment }: AccountOptions): Store {
   return new Store(dir);
 }
 
-export interface Connection {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly storageUrl: string;
-  readonly adminUrl: string;
-  readonly pageUrl: string;
-  /** PEM of the CA that signed the sandbox's certificates. */
-  readonly caFile: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string;
-  readonly partnerId: string;
-}
+export type Connection = ReturnType<typeof connectionOf>;
 
 /** `apiUrl` includes the path prefix of the account. */
 export interface ListenerAddresses {
@@ -193,7 +181,7 @@ export interface ListenerAddresses {
 }
 
 /** Secrets included. */
-export function connectionOf(account: Account, addresses: ListenerAddresses): Connection {
+export function connectionOf(account: Account, addresses: ListenerAddresses) {
   const { apiUrl, storageUrl, caFile } = addresses;
   const { clientId, clientSecret, apiKey } = account.credentials;
   return {

@@ -17,11 +17,10 @@ export function parseMoney(text: string): bigint {
 }
 
 /** The count must have zeros beyond `decimals` places. Exact up to 2^53. */
-export function fixedText(tenThousandths: number, decimals: 0 | 1 | 2 | 3 | 4): string {
+export function fixedText(tenThousandths: number, decimals: 1 | 2 | 4): string {
   const sign = tenThousandths < 0 ? '-' : '';
   const count = Math.abs(tenThousandths);
   const whole = Math.floor(count / 10_000);
-  if (decimals === 0) return `${sign}${whole}`;
   const fraction = String(count - whole * 10_000).padStart(4, '0');
   return `${sign}${whole}.${fraction.slice(0, decimals)}`;
 }

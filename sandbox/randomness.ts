@@ -3,7 +3,6 @@ import { hash } from 'node:crypto';
 
 export interface Random {
   below(limit: number): number;
-  chance(probability: number): boolean;
   pick<T>(choices: readonly [T, ...T[]]): T;
 }
 
@@ -27,7 +26,6 @@ export function randomFrom(...parts: Part[]): Random {
   const below = (limit: number): number => next() % limit;
   return {
     below,
-    chance: (probability) => next() < probability * 0x1_0000_0000,
     pick: <T>(choices: readonly [T, ...T[]]): T => choices[below(choices.length)] ?? choices[0],
   };
 }

@@ -13,8 +13,10 @@ export type SandboxAccount = ReturnType<typeof sandboxAccount>;
 
 export function sandboxAccount(account: Account, addresses: ListenerAddresses & { readonly caPem: string }) {
   const { billing, registrations, deliveries, schedules, faults, partner, environment } = account;
+  const connection = connectionOf(account, addresses);
   return {
-    ...connectionOf(account, addresses),
+    ...connection,
+    connection,
     environment,
     caPem: addresses.caPem,
     partner,

@@ -50,16 +50,11 @@ interface Component {
   }[];
 }
 
-export interface BillOfMaterials {
-  readonly text: string;
-  readonly packages: readonly Licensed[];
-}
-
 /**
  * npm's `--omit dev` also leaves out a package of ours that a development tool uses besides (yaml), so its mark for
  * development is read here.
  */
-export async function billOfMaterials(): Promise<BillOfMaterials> {
+export async function billOfMaterials() {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
   const { stdout } = await run('npm', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
   const bill = JSON.parse(stdout) as CycloneDx;

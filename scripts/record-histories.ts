@@ -44,32 +44,6 @@ const UNREAD = new Set([
   ...['scheduleToCloseTimeout', 'scheduleToStartTimeout', 'startToCloseTimeout', 'heartbeatTimeout'],
 ]);
 
-class RecordingRefusedError extends Error {
-  override readonly name = 'RecordingRefusedError';
-}
-
-function selectHistories(options: {
-  readonly requested: readonly string[];
-  readonly scenes: readonly string[];
-  readonly files: readonly string[];
-}): readonly string[] {
-  const { requested, scenes, files } = options;
-  const unknown = requested.filter((name) => !scenes.includes(name));
-  if (unknown.length > 0) {
-    throw new RecordingRefusedError(
-      `There is no behaviour ${unknown.join(', ')}; test/histories/scenes.ts has them.`,
-    );
-  }
-  const recorded = requested.filter((name) => files.includes(`${name}.json`));
-  if (recorded.length > 0) {
-    throw new RecordingRefusedError(
-      `${recorded.join(', ')} is recorded already. An old history shows that runs in progress still replay: ` +
-        'give the changed behaviour a new name, and keep the old file.',
-    );
-  }
-  return requested.length > 0 ? requested : scenes.filter((name) => !files.includes(`${name}.json`));
-}
-
 function trimmed(history: string): string {
   const { events } = JSON.parse(history, (key, value) => {
     if (UNREAD.has(key)) return undefined;
@@ -80,23 +54,35 @@ function trimmed(history: string): string {
   return `{"events":[\n${events.map((event) => JSON.stringify(event)).join(',\n')}\n]}\n`;
 }
 
-function select(files: readonly string[]): readonly string[] {
-  try {
-    const scenes = Object.keys(HISTORY_SCENES);
-    const names = selectHistories({ requested: process.argv.slice(2), scenes, files });
-    if (names.length > 0) return names;
-    process.stderr.write('Every behavior has its history.\n');
-    process.exit(0);
-  } catch (error) {
-    if (!(error instanceof RecordingRefusedError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
+function selectHistories(files: readonly string[]): readonly string[] {
+  const requested = process.argv.slice(2);
+  const scenes = Object.keys(HISTORY_SCENES);
+  const unknown = requested.filter((name) => !scenes.includes(name));
+  const recorded = requested.filter((name) => files.includes(`${name}.json`));
+  if (unknown.length > 0) {
+    refuse(`There is no behaviour ${unknown.join(', ')}; test/histories/scenes.ts has them.`);
   }
+  if (recorded.length > 0) {
+    refuse(
+      `${recorded.join(', ')} is recorded already. An old history shows that runs in progress still replay: ` +
+        'give the changed behaviour a new name, and keep the old file.',
+    );
+  }
+  return requested.length > 0 ? requested : scenes.filter((name) => !files.includes(`${name}.json`));
+}
+
+function refuse(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(2);
 }
 
 const folder = join(import.meta.dirname, '..', 'test', 'histories');
 await mkdir(folder, { recursive: true });
-const selected = select(await readdir(folder));
+const selected = selectHistories(await readdir(folder));
+if (selected.length === 0) {
+  process.stderr.write('Every behavior has its history.\n');
+  process.exit(0);
+}
 const log = pino({ level: 'error' });
 installRuntime(log);
 

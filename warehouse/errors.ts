@@ -93,9 +93,7 @@ export class WarehouseError extends errorClass({
   },
 }) {}
 
-export type WarehouseErrorCode = WarehouseError['code'];
-
-export function isWarehouseError(error: unknown, code: WarehouseErrorCode): error is WarehouseError {
+export function isWarehouseError(error: unknown, code: WarehouseError['code']): error is WarehouseError {
   return error instanceof WarehouseError && error.code === code;
 }
 

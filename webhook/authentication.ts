@@ -55,16 +55,6 @@ export function hasNoCredentials(credentials: WebhookCredentials): boolean {
   return credentials.basicAuth.length === 0 && credentials.headers.length === 0;
 }
 
-const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
-
-/** An endpoint without credentials listens on loopback only, unless `isOpenAllowed` (ADR 8). */
-export function listeningHost(
-  { host, credentials }: Pick<Settings['webhook'], 'host' | 'credentials'>,
-  isOpenAllowed: boolean,
-): string {
-  return !hasNoCredentials(credentials) || isOpenAllowed || LOOPBACK.includes(host) ? host : '127.0.0.1';
-}
-
 /** Without query; null: not a path. Proxies that join paths leave repeated slashes. */
 export function pathnameOf(target: string | undefined): string | null {
   try {

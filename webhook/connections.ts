@@ -54,6 +54,7 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   readonly sinceMs: number;
+  isAuthenticated: boolean;
 }
 
 interface LimitDeps {
@@ -71,25 +72,27 @@ interface LimitDeps {
  */
 export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
   const { connections: total, connectionsPerAddress: perAddress } = deps.limits;
-  /** By peer, because a TLS socket and the raw socket under it are two objects. */
+  /** By peer, because a TLS socket and the raw socket under it are two objects. The oldest is first. */
   const open = new Map<string, Connection>();
-  const anonymous = new Map<string, Set<Connection>>();
   const known = new Set<string>();
-  let resetting = 0;
+  const refused = new Set<Socket>();
   const ended = deps.metrics.counter('webhook_connections_ended_total');
 
   function accept(socket: Socket): boolean {
     const address = addressKey(socket.remoteAddress);
-    const own = anonymous.get(address) ?? new Set();
     const isKnown = known.has(address);
-    const isCrowd = !isKnown && own.size >= perAddress && !deps.isProxy(socket.remoteAddress);
+    const unauthenticated = open.values().filter(({ isAuthenticated }) => !isAuthenticated);
+    const crowds = Map.groupBy(unauthenticated, (connection) => connection.address);
+    const own = crowds.get(address) ?? [];
+    const isCrowd = !isKnown && own.length >= perAddress && !deps.isProxy(socket.remoteAddress);
     const room = isKnown ? total : Math.max(1, Math.floor(total * (1 - RESERVED_SHARE)));
     const now = performance.now();
     if (isCrowd || open.size >= room) {
-      const crowd = isCrowd ? own : largestCrowd(isKnown);
+      const others = [...crowds].filter(([each]) => isKnown || !known.has(each)).map(([, crowd]) => crowd);
+      const crowd = isCrowd ? own : (others.sort((a, b) => b.length - a.length)[0] ?? []);
       const [victim] = crowd;
       const mayClose =
-        victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
+        victim !== undefined && (crowd.length > own.length + 1 || now - victim.sinceMs >= YOUNG_MS);
       ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
       deps.alerts?.raise({
         key: 'webhook/connections',
@@ -97,45 +100,28 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
         detail: `At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
       });
       if (!mayClose) return false;
-      remove(victim);
+      open.delete(peerOf(victim.socket));
       victim.socket.destroy();
     }
-    const connection = { socket, address, sinceMs: now };
-    open.set(peerOf(socket), connection);
-    anonymous.set(address, own.add(connection));
-    socket.once('close', () => remove(connection));
+    const peer = peerOf(socket);
+    const connection = { socket, address, sinceMs: now, isAuthenticated: false };
+    open.set(peer, connection);
+    socket.once('close', () => {
+      if (open.get(peer) === connection) open.delete(peer);
+    });
     return true;
   }
 
-  function largestCrowd(isKnown: boolean): ReadonlySet<Connection> {
-    let largest: ReadonlySet<Connection> = new Set();
-    for (const [address, crowd] of anonymous) {
-      if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
-    }
-    return largest;
-  }
-
-  function remove(connection: Connection): void {
-    const peer = peerOf(connection.socket);
-    if (open.get(peer) === connection) open.delete(peer);
-    removeAnonymous(connection);
-  }
-
-  function removeAnonymous(connection: Connection): void {
-    const crowd = anonymous.get(connection.address);
-    if (crowd?.delete(connection) === true && crowd.size === 0) anonymous.delete(connection.address);
-  }
-
   function refuse(socket: Socket): void {
-    if (resetting >= total) {
+    if (refused.size >= total) {
       socket.resetAndDestroy();
       return;
     }
-    resetting += 1;
+    refused.add(socket);
     const timer = setTimeout(() => socket.resetAndDestroy(), RESET_AFTER_MS).unref();
     socket.pause().on('error', () => undefined);
     socket.once('close', () => {
-      resetting -= 1;
+      refused.delete(socket);
       clearTimeout(timer);
     });
   }
@@ -149,7 +135,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
   return (socket) => {
     const connection = open.get(peerOf(socket));
     if (connection === undefined) return;
-    removeAnonymous(connection);
+    connection.isAuthenticated = true;
     known.add(connection.address);
   };
 }

@@ -11,14 +11,14 @@ import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
 import { type InboxEntry, keyOf } from './inbox/inbox.ts';
 import { alertRefused, type Refusal } from './receive-delivery.ts';
-import { endProcess } from './refuse.ts';
 
 export interface ForwarderDeps extends ForwardDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  readonly onFatal?: (error: FsyncError) => void;
+  /** Must end the process: after a failed fsync the kernel may have dropped the data. */
+  readonly onFatal: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
 
@@ -129,7 +129,7 @@ export function startForwarder(deps: ForwarderDeps) {
       // Without the stack: this line repeats while Temporal is unreachable.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       log.warn({ reason, eventId: entry.eventId, waitMs }, 'a delivery could not be forwarded; will retry');
-      if (error instanceof FsyncError) endProcess(error, deps);
+      if (error instanceof FsyncError) deps.onFatal(error);
     }
   }
 
@@ -191,12 +191,6 @@ export function startForwarder(deps: ForwarderDeps) {
   };
 }
 
-export interface ForwardedOverdue {
-  readonly forwarded: number;
-  readonly waiting: number;
-  readonly oldestReceivedAt: string | null;
-}
-
 /** A running forwarder tries a delivery within seconds and again after a minute at most. */
 const OVERDUE_AFTER_MS = 2 * 60_000;
 const MAX_FAILURES = 5;
@@ -205,14 +199,12 @@ const MAX_FAILURES = 5;
  * For deliveries that an endpoint left behind. Safe beside any number of forwarders. @throws FsyncError the process
  * must end
  */
-export async function forwardOverdue(
-  deps: ForwardDeps & { readonly log: Logger; readonly olderThanMs?: number },
-): Promise<ForwardedOverdue> {
-  const { inbox, log, olderThanMs = OVERDUE_AFTER_MS, now = () => new Date() } = deps;
+export async function forwardOverdue(deps: ForwardDeps & { readonly log: Logger }) {
+  const { inbox, log, now = () => new Date() } = deps;
   const failed = new Set<string>();
   let forwarded = 0;
   let failures = 0;
-  const limit = now().getTime() - olderThanMs;
+  const limit = now().getTime() - OVERDUE_AFTER_MS;
   for (const entry of await inbox.pending()) {
     const lane = entry.invoiceId?.toLowerCase() ?? entry.eventId;
     if (Date.parse(entry.receivedAt) > limit || failed.has(lane)) continue;

@@ -19,11 +19,12 @@ export interface FailureDeps {
   readonly log: Logger;
   readonly health?: Health;
   readonly alerts?: Alerts;
-  /** Called after the answer when fsync failed; ends the process by default. */
-  readonly onFatal?: (error: FsyncError) => void;
+  /** Called after the answer when fsync failed; must end the process. */
+  readonly onFatal: (error: FsyncError) => void;
 }
 
-const refusedOn = new WeakSet<Socket>();
+/** The answer to a request behind a refused one would never be read, so nothing is stored either. */
+export const refusedOn = new WeakSet<Socket>();
 
 /**
  * A socket that is closed while bytes are unread is reset, which can discard the answer, so the answer ends when the
@@ -47,14 +48,6 @@ async function* untilRead(text: string, request: IncomingMessage): AsyncGenerato
   yield text;
   const signal = AbortSignal.timeout(LINGER_MS);
   await finished(request.resume(), { signal }).catch(() => undefined);
-}
-
-export function isRefused(socket: Socket): boolean {
-  return refusedOn.has(socket);
-}
-
-export function refuseLater(socket: Socket): void {
-  refusedOn.add(socket);
 }
 
 export function reportRefused(
@@ -95,18 +88,8 @@ export function answerFailure(error: unknown, reply: FastifyReply, deps: Failure
     title: 'The inbox cannot be written, so deliveries are answered with 503',
     detail: `${systemCode(error) ?? 'The reason is in the log.'} Free some space on the disk of the data folder.`,
   });
-  if (error instanceof FsyncError) reply.raw.once('close', () => endProcess(error, deps));
+  if (error instanceof FsyncError) reply.raw.once('close', () => deps.onFatal(error));
   return refuse(reply.header('retry-after', '5'), 503, { status: 'unavailable' });
-}
-
-/** After a failed fsync the kernel may have dropped the data, so only a new process is safe. */
-export function endProcess(error: FsyncError, { onFatal, log }: Pick<FailureDeps, 'onFatal' | 'log'>): void {
-  if (onFatal !== undefined) {
-    onFatal(error);
-    return;
-  }
-  log.fatal({ err: error }, 'the disk failed to store written data; ending, to start clean');
-  process.exit(1);
 }
 
 function statusOf(error: unknown): number | null {

@@ -9,11 +9,11 @@ import { isForeign } from './receive-delivery.ts';
 export interface ReplayOptions {
   readonly archive: Archive;
   readonly send: (event: InvoiceEvent) => Promise<void>;
-  readonly since?: string;
-  readonly until?: string;
-  readonly type?: EventType;
-  readonly invoiceId?: string;
-  readonly tenantId?: string;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly type?: EventType | undefined;
+  readonly invoiceId?: string | undefined;
+  readonly tenantId?: string | undefined;
   readonly onEvent?: (event: ArchivedEvent) => void;
 }
 
@@ -100,11 +100,10 @@ export async function discardQuarantined(
     readonly quarantine: Quarantine;
     readonly archive: Archive;
     readonly note: string;
-    readonly now?: () => Date;
   },
 ): Promise<boolean> {
   if ((await deps.quarantine.show(quarantineId)) === null) return false;
-  const at = (deps.now?.() ?? new Date()).toISOString();
+  const at = new Date().toISOString();
   await deps.archive.putFact({ kind: 'discard', at, quarantineId, note: deps.note });
   await deps.quarantine.remove(quarantineId);
   return true;

@@ -8,13 +8,7 @@ import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../li
 import { systemCode, systemErrorIn } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
 import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
-import {
-  createEndpointPaths,
-  type EndpointPaths,
-  hasNoCredentials,
-  listeningHost,
-  pathnameOf,
-} from './authentication.ts';
+import { createEndpointPaths, type EndpointPaths, hasNoCredentials, pathnameOf } from './authentication.ts';
 import { measureCertificate, prepareCertificate, readCertificate, reloadCertificate } from './certificate.ts';
 import {
   createProxyCheck,
@@ -29,16 +23,13 @@ import {
   answerFailure,
   answerMalformed,
   type FailureDeps,
-  isRefused,
   refuse,
-  refuseLater,
+  refusedOn,
   reportRefused,
 } from './refuse.ts';
 
 export interface WebhookDeps extends Omit<ReceiveDeps, 'settings'>, FailureDeps {
   readonly settings: Pick<Settings, 'webhook' | 'dataDir' | 'wirePrefix'>;
-  /** Lets an endpoint without credentials listen for other machines. Anyone could then void an invoice. */
-  readonly isOpenAllowed?: boolean;
   readonly limits?: Partial<WebhookLimits>;
   readonly durablePoint?: DurablePoint;
 }
@@ -134,8 +125,7 @@ function checkRequests(
   const logins = createFailedLogins({ ...deps, messages: WRONG_CREDENTIALS });
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw;
-    // The answer to a request behind a refused one would never be read, so nothing is stored either.
-    if (isRefused(socket)) return reply.hijack();
+    if (refusedOn.has(socket)) return reply.hijack();
     const pathname = pathnameOf(request.raw.url);
     const authorize = pathname === null ? null : paths.find(pathname);
     if (authorize === null) {
@@ -151,7 +141,7 @@ function checkRequests(
       return refuse(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
     if (!authorize(request.headers)) {
-      refuseLater(socket);
+      refusedOn.add(socket);
       deps.metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
       if (!(await logins.failed(addressKey(request.ip)))) {
         return refuse(reply.header('retry-after', '60'), 429, { status: 'too many' });
@@ -219,16 +209,18 @@ function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps)
   });
 }
 
-function chooseHost({ settings, log, isOpenAllowed = false }: WebhookDeps): string {
-  const { host, credentials } = settings.webhook;
-  const chosen = listeningHost(settings.webhook, isOpenAllowed);
-  if (hasNoCredentials(credentials)) {
-    const effect =
-      chosen === host
-        ? 'requires no credentials'
-        : `has no credentials and therefore listens on ${chosen}, not on ${host}`;
-    log.warn(`the endpoint ${effect}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`);
-  }
+const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
+
+/** Anyone could void an invoice at an endpoint without credentials that other machines reach (ADR 8). */
+function chooseHost({ settings, log }: WebhookDeps): string {
+  const { host, credentials, open } = settings.webhook;
+  if (!hasNoCredentials(credentials)) return host;
+  const chosen = open || LOOPBACK.includes(host) ? host : '127.0.0.1';
+  const effect =
+    chosen === host
+      ? 'requires no credentials'
+      : `has no credentials and therefore listens on ${chosen}, not on ${host}`;
+  log.warn(`the endpoint ${effect}; set BILLSYNC_WEBHOOK_BASIC_AUTH or BILLSYNC_WEBHOOK_HEADERS`);
   return chosen;
 }
 

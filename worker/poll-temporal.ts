@@ -25,17 +25,12 @@ export interface PollOptions {
   readonly onConnected: (client: Client) => Promise<void>;
 }
 
-export interface Polling {
-  readonly ready: Promise<void>;
-  close(): Promise<void>;
-}
-
 const CHECK_INTERVAL_MS = 2_000;
 const CHECK_TIMEOUT_MS = 2_000;
 /** Short, because a worker often starts just before the embedded server. */
 const RETRY_INTERVAL_MS = 500;
 
-export function pollTemporal(options: PollOptions): Polling {
+export function pollTemporal(options: PollOptions) {
   const { log, health } = options;
   const closing = new AbortController();
   const { signal } = closing;

@@ -25,24 +25,18 @@ export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' |
   return published;
 }
 
-async function unlessUnpublished<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
+export async function readGaps(databasePath: string): Promise<readonly Gap[]> {
   try {
-    return await read();
-  } catch (error) {
-    if (isReportError(error, 'not-published')) return otherwise;
-    throw error;
-  }
-}
-
-export function readGaps(databasePath: string): Promise<readonly Gap[]> {
-  return unlessUnpublished(async () => {
     const { rows } = await runReport({ databasePath, name: 'gaps', filters: { level: 'all' } });
     return rows.map(({ kind, missing, finding }) => ({
       kind: kind as Gap['kind'],
       missing: Number(missing),
       finding: String(finding),
     }));
-  }, []);
+  } catch (error) {
+    if (isReportError(error, 'not-published')) return [];
+    throw error;
+  }
 }
 
 export async function readMissingFiles(warehouse: Pick<LedgerWarehouse, 'invoices'>): Promise<MissingFiles> {

@@ -2,6 +2,7 @@ import { alertRefusedCredentials } from '../activities/service-calls.ts';
 import type { BillingService } from '../billing/billing-service.ts';
 import { isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
+import { minuteOf } from '../lib/health/expiry-checks.ts';
 import type { Check, Health } from '../lib/health/health.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 
@@ -58,7 +59,7 @@ export function withServiceHealth(
     const facts = [
       error,
       lastAnswer === null ? 'it has not answered yet' : `last good answer ${lastAnswer}`,
-      tokenExpiry === null ? null : `token good until ${minute(tokenExpiry)}`,
+      tokenExpiry === null ? null : `token good until ${minuteOf(tokenExpiry)}`,
     ];
     const detail = facts.filter((fact) => fact !== null).join('; ');
     health.set(COMPONENT, { isHealthy: error === null, detail, isOutside: true });
@@ -74,7 +75,7 @@ export function withServiceHealth(
       // A cached token is no answer of the service, and a new one does not clear the failure of another call.
       if (!isNew || (isUnhealthy() && failedCall !== 'fetchToken')) return;
     }
-    lastAnswer = `${minute(at)} (${CALLS[call]})`;
+    lastAnswer = `${minuteOf(at)} (${CALLS[call]})`;
     update(null);
   }
 
@@ -84,13 +85,13 @@ export function withServiceHealth(
     if (known === null) return;
     if (known.scope === 'invoice') {
       // A refusal about one invoice is an answer.
-      lastAnswer = minute(now());
+      lastAnswer = minuteOf(now());
       update(null);
       return;
     }
     if (isBillingError(error, 'credentials-refused')) tokenExpiry = null;
     failedCall = call;
-    update(`last error ${minute(now())}: ${String(message)}`);
+    update(`last error ${minuteOf(now())}: ${String(message)}`);
   }
 
   const isUnhealthy = (): boolean => health.report().components[COMPONENT]?.isHealthy === false;
@@ -115,8 +116,4 @@ export function withServiceHealth(
       };
     },
   });
-}
-
-function minute(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -181,8 +181,8 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
   }
 
   return {
-    async putFile(path, { sha256, sizeBytes, scan }) {
-      const file = { sha256, sizeBytes, scan };
+    async putFile(path, file) {
+      const { sha256, sizeBytes } = file;
       const [known, csv] = await Promise.all([description(sha256), checkCsv(file)]);
       if (known === null || csv !== 'sound') {
         const actual = await hashFile(path);

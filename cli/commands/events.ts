@@ -111,18 +111,12 @@ function replayCommand(): Command {
       const { replay } = await import('../with-temporal.ts');
       const progress = output.progress('Replaying');
       let done = 0;
-      const filters = {
-        ...(flags.since === undefined ? {} : { since: flags.since }),
-        ...(flags.until === undefined ? {} : { until: flags.until }),
-        ...(flags.invoice === undefined ? {} : { invoiceId: flags.invoice }),
-        ...(flags.type === undefined ? {} : { type: flags.type }),
-        ...(flags.tenant === undefined ? {} : { tenantId: flags.tenant }),
-      };
+      const { since, until, invoice: invoiceId, type, tenant: tenantId } = flags;
       const sent = await onInterrupt(
         'Stopped. The events that were sent are processed; sending them again is harmless.',
         () =>
           replay(settings, {
-            ...filters,
+            ...{ since, until, invoiceId, type, tenantId },
             dryRun: flags.dryRun === true,
             onEvent: () => progress.update(++done, null),
           }),

@@ -81,7 +81,7 @@ function showCommand(): Command {
       await withPublished(settings, async (published) => {
         const invoice = await findInvoice(published, idOrNumber);
         const id = { invoice: String(invoice.invoice_id) };
-        if (flags.diff === true) return printDiff({ settings, output, invoice });
+        if (flags.diff === true) return printDiff({ settings, output }, invoice);
         const events = await published.query('invoice-events', id);
         const records = await published.query('invoice-records', id);
         const files = await published.query('invoice-files', id);
@@ -267,24 +267,17 @@ const DISCREPANCY_COLUMNS: readonly Column<ReportRow>[] = [
 ];
 
 function section(title: string, body: string): string {
-  const indented = body
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
-  return `${paint('bold', title)}\n${indented}`;
+  return `${paint('bold', title)}\n${body.replace(/^/gm, '  ')}`;
 }
 
 function timeText(value: ReportCell | undefined): string {
   return value === null || value === undefined ? '–' : String(value).replace(/\.\d+Z$/, 'Z');
 }
 
-export interface DiffPage {
-  readonly settings: Settings;
-  readonly output: Output;
-  readonly invoice: ReportRow;
-}
-
-export async function printDiff({ settings, output, invoice }: DiffPage): Promise<void> {
+async function printDiff(
+  { settings, output }: Pick<Run, 'settings' | 'output'>,
+  invoice: ReportRow,
+): Promise<void> {
   const { diffVersions } = await import('../../warehouse/published-copy.ts');
   const { publishedPath } = await import('../published.ts');
   const diff = await diffVersions({

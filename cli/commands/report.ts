@@ -87,7 +87,12 @@ export function command(): Command {
       throw new CliError(EXIT.usage, '--dry-run needs --output or --schedule: nothing is written otherwise');
     }
     const { publishedPath } = await import('../published.ts');
-    await printReport({ databasePath: publishedPath(settings), name, flags, output });
+    const { runCompared } = await import('../../reports/compare.ts');
+    const { format, ...request } = requestOf(flags, output.form);
+    const timeLimitMs = flags.timeout * 1000;
+    const databasePath = publishedPath(settings);
+    const result = await runCompared({ databasePath, name, ...request, timeLimitMs }, flags);
+    await printResult(result, { format, output, flags });
   });
 }
 
@@ -139,27 +144,6 @@ async function printCatalogue(command: Command, output: Output): Promise<void> {
 }
 
 const CATALOGUE_FLAGS = ['config', 'dataDir', 'environment', 'setting', 'quiet', 'verbose', 'json', 'ndjson'];
-
-interface PrintRequest {
-  readonly databasePath: string;
-  readonly name: string;
-  readonly flags: ReportFlags;
-  readonly output: Output;
-}
-
-async function printReport({ databasePath, name, flags, output }: PrintRequest): Promise<void> {
-  const usual = output.form === 'table' ? 'table' : output.form;
-  const { filters, parameters, tables, format } = requestOf(flags, usual);
-  const request = {
-    databasePath,
-    name,
-    ...{ filters, parameters, tables },
-    timeLimitMs: flags.timeout * 1000,
-  };
-  const { runCompared } = await import('../../reports/compare.ts');
-  const result = await runCompared(request, flags);
-  await printResult(result, { format, output, flags });
-}
 
 function requestOf(flags: ReportFlags, usualFormat: ReportFormat) {
   return {

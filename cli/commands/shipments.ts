@@ -54,8 +54,7 @@ export function command(): Command {
     .option('--dry-run', 'with --output: show what would be written');
   return command.ndjson().run(async ({ settings, output, flags }: Run<ShipmentFlags>) => {
     const { publishedPath } = await import('../published.ts');
-    const usual = output.form === 'ndjson' ? 'ndjson' : output.form === 'json' ? 'json' : 'table';
-    const format = chosenFormat(usual, flags);
+    const format = chosenFormat(output.form, flags);
     const isPage = flags.output === undefined && (flags.format === undefined || flags.format === 'table');
     const { openReportSession } = await import('../../reports/report-session.ts');
     const session = await openReportSession({
@@ -63,7 +62,7 @@ export function command(): Command {
       timeLimitMs: (flags.timeout ?? (isPage ? PAGE_SECONDS : FILE_SECONDS)) * 1000,
     });
     const { sort, after } = flags;
-    const isForPerson = isPage && usual === 'table';
+    const isForPerson = isPage && output.form === 'table';
     const columns = flags.columns ?? (isForPerson ? DEFAULT_COLUMNS : []);
     const request = { conditions: conditionsOf(flags), columns, sort, after };
     try {
@@ -75,7 +74,7 @@ export function command(): Command {
         });
       }
       const { result, totals, next } = await session.shipments({ ...request, limit: flags.limit ?? ROWS });
-      if (usual === 'json')
+      if (output.form === 'json')
         return output.thing(
           { rows: result.rows, found: result.head.found, totals: totals.rows, next },
           () => '',

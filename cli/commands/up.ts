@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
 import { verb } from '../verb.ts';
-import { webhookOverrides } from './webhook.ts';
-
-interface UpFlags {
-  readonly sandbox?: boolean;
-  readonly host?: string;
-  readonly port?: string;
-}
+import { type EndpointFlags, webhookOverrides } from './webhook.ts';
 
 export function command(): Command {
   return verb(
@@ -17,7 +11,7 @@ export function command(): Command {
     .option('--sandbox', 'also start a simulated billing service and use it')
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 selects a free port')
-    .action(async (flags: UpFlags, command: Command) => {
+    .action(async (flags: EndpointFlags & { readonly sandbox?: boolean }, command: Command) => {
       const overrides = webhookOverrides(flags);
       if (flags.sandbox !== true) {
         const { runRole } = await import('../roles/run-role.ts');

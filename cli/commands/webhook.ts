@@ -9,17 +9,19 @@ export function command(): Command {
   )
     .option('--host <address>', 'same as BILLSYNC_WEBHOOK_HOST')
     .option('--port <port>', 'same as BILLSYNC_WEBHOOK_PORT; 0 selects a free port')
-    .action(async (flags: { readonly host?: string; readonly port?: string }, command: Command) => {
+    .action(async (flags: EndpointFlags, command: Command) => {
       const { runRole } = await import('../roles/run-role.ts');
       const { startWebhookAloneRole } = await import('../roles/webhook-role.ts');
       await runRole(command, 'webhook', startWebhookAloneRole, webhookOverrides(flags));
     });
 }
 
-export function webhookOverrides(flags: {
+export interface EndpointFlags {
   readonly host?: string;
   readonly port?: string;
-}): Record<string, string> {
+}
+
+export function webhookOverrides(flags: EndpointFlags): Record<string, string> {
   return {
     ...(flags.host === undefined ? {} : { BILLSYNC_WEBHOOK_HOST: flags.host }),
     ...(flags.port === undefined ? {} : { BILLSYNC_WEBHOOK_PORT: flags.port }),

@@ -1,3 +1,4 @@
+import { jsonOrNull } from '../../lib/wire/text.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import type { Delivery } from '../../sandbox/model.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
@@ -213,9 +214,5 @@ function names(invoices: readonly PlayedInvoice[]): string {
 }
 
 function statusOf(body: string): unknown {
-  try {
-    return (JSON.parse(body) as { readonly status: unknown }).status;
-  } catch {
-    return null;
-  }
+  return (jsonOrNull(body) as { readonly status: unknown } | null)?.status;
 }

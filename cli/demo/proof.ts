@@ -1,3 +1,4 @@
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
@@ -118,7 +119,10 @@ function billedByCurrency(totals: readonly BilledTotal[]): ReadonlyMap<string, s
   const groups = Map.groupBy(totals, ({ currency_code }) => currency_code);
   return new Map(
     [...groups]
-      .map(([currency, group]) => [currency, decimal(sumOf(group.map((each) => each.billing_cost)))] as const)
+      .map(
+        ([currency, group]) =>
+          [currency, fromTenThousandths(sumOf(group.map((each) => each.billing_cost)))] as const,
+      )
       .sort(),
   );
 }
@@ -140,33 +144,18 @@ function totalOf(rows: readonly BilledRow[]): Omit<BilledTotal, 'key' | 'currenc
   return {
     invoices: String(new Set(rows.map(({ invoiceId }) => invoiceId)).size),
     shipments: String(rows.length),
-    billing_cost: decimal(cost),
-    cost_per_shipment: decimal(roundedQuotient(cost, BigInt(packages.size))),
-    billable_weight_lb: weights.length === 0 ? null : decimal(roundedQuotient(exactPounds, 10_000_000_000n)),
+    billing_cost: fromTenThousandths(cost),
+    cost_per_shipment: fromTenThousandths(dividedHalfAway(cost, BigInt(packages.size))),
+    billable_weight_lb:
+      weights.length === 0 ? null : fromTenThousandths(dividedHalfAway(exactPounds, 10_000_000_000n)),
     cost_per_lb:
-      exactPounds === 0n ? null : decimal(roundedQuotient(cost * 100_000_000_000_000n, exactPounds)),
+      exactPounds === 0n
+        ? null
+        : fromTenThousandths(dividedHalfAway(cost * 100_000_000_000_000n, exactPounds)),
     packages: String(packages.size),
   };
 }
 
 function sumOf(amounts: readonly string[]): bigint {
-  return amounts.reduce((sum, amount) => sum + tenThousandths(amount), 0n);
-}
-
-function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
-  const size = numerator < 0n ? -numerator : numerator;
-  const rounded = (2n * size + denominator) / (2n * denominator);
-  return numerator < 0n ? -rounded : rounded;
-}
-
-function tenThousandths(text: string): bigint {
-  const found = /^(-?)(\d+)(?:\.(\d{1,4}))?$/.exec(text);
-  if (found === null) throw new Error(`The service billed "${text}", which is no amount of four decimals.`);
-  const size = BigInt(`${found[2]}${(found[3] ?? '').padEnd(4, '0')}`);
-  return found[1] === '-' ? -size : size;
-}
-
-function decimal(value: bigint): string {
-  const digits = String(value < 0n ? -value : value).padStart(5, '0');
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
+  return amounts.reduce((sum, amount) => sum + toTenThousandths(amount), 0n);
 }

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   Described,
   OperatorWork,
@@ -126,7 +127,9 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
     perform: (_, { settings }) =>
       withTemporal(settings, async (client) => {
         const { requestSnapshot } = await import('../../workflows/client/writer-client.ts');
-        const published = await inTime(requestSnapshot(client, settings));
+        // While the worker is down the request waits for it.
+        const late = sleep(ANSWER_WITHIN_MS, null, { ref: false });
+        const published = await Promise.race([requestSnapshot(client, settings), late]);
         if (published === null)
           return done('It was started and takes longer than a minute; it continues in the background.');
         const { sequence, invoices, shipments } = published;
@@ -306,16 +309,6 @@ function done(detail: string): Performed {
 
 function pageOfInvoice(invoiceId: string): Performed['next'] {
   return { path: `/invoices/${invoiceId}`, label: 'Show the invoice' };
-}
-
-/** @returns null when it takes longer, also because the worker is down: the request waits for it */
-async function inTime<T>(result: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ANSWER_WITHIN_MS);
-  });
-  result.catch(() => undefined);
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
 function idsOfNames(settings: Settings, names: readonly string[]): Promise<readonly string[]> {

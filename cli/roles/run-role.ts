@@ -56,7 +56,7 @@ export async function runRole(
       const note = writeRunFile(settings, role, addresses);
       const list = Object.entries(addresses).map(([name, address]) => `${name}=${address}`);
       process.stderr.write(`${['ready', ...list].join(' ')}\n`);
-      const manager = serviceManager({ env: process.env, log });
+      const manager = serviceManager(process.env, log);
       manager.ready(list.join(' '));
       stopping.signal.addEventListener('abort', () => manager.stopping(), { once: true });
       return note.remove;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import type { Check, Sinks } from '../../lib/health/health.ts';
+import type { Check, CheckedState, Sinks } from '../../lib/health/health.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
 const PROBE_EVERY_MS = 5_000;
@@ -8,15 +8,7 @@ const PROBE_AGAIN_MS = 1_000;
 /** A new connection each time, through TLS as the service calls it; only an answer is needed, so no CA is loaded. */
 const agent = new Agent({ pipelining: 0, connect: { rejectUnauthorized: false, ca: [] } });
 
-export interface EndpointState {
-  readonly isHealthy: boolean;
-  readonly detail: string;
-}
-
-export async function probeEndpoint(
-  webhookUrl: string,
-  withinMs = ANSWERS_WITHIN_MS,
-): Promise<EndpointState> {
+export async function probeEndpoint(webhookUrl: string, withinMs = ANSWERS_WITHIN_MS): Promise<CheckedState> {
   const url = new URL('/healthz', webhookUrl);
   try {
     const signal = AbortSignal.timeout(withinMs);

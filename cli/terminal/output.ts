@@ -21,7 +21,7 @@ export interface Output {
 export function createOutput(options: {
   readonly form: OutputForm;
   readonly quiet: boolean;
-  readonly scrub?: Scrub;
+  readonly scrub?: Scrub | undefined;
 }): Output {
   const { form, quiet, scrub = (text: string) => text } = options;
   const writeOut = (text: string): void => {

@@ -16,18 +16,12 @@ export class UploadError extends BillsyncError {
 /** An invoice of two million rows has 260 MB. */
 const MAX_BYTES = 1024 ** 3;
 
-export interface Uploaded {
-  readonly path: string;
-  /** As the browser sent it; never a path. */
-  readonly name: string;
-}
-
-/** @throws UploadError the temporary file is then removed */
+/** `name` is as the browser sent it, never a path. @throws UploadError the temporary file is then removed */
 export async function receiveUpload(
   body: Readable,
   contentType: string,
   { folder, maxBytes = MAX_BYTES }: { readonly folder: string; readonly maxBytes?: number },
-): Promise<Uploaded> {
+) {
   await makeFolder(folder);
   const path = join(folder, `${randomUUID()}.csv`);
   let name: string | null = null;

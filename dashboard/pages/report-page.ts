@@ -2,7 +2,7 @@ import type { ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isComparable, takesTwoPeriods } from '../../reports/compare.ts';
 import { acrossOf, type Pivoted, pivoted } from '../../reports/pivot.ts';
-import { renderReportBody } from '../../reports/render/html-page.ts';
+import { type LeadTo, renderReportBody } from '../../reports/render/html-page.ts';
 import { columnLabel } from '../../reports/render/labels.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
@@ -16,7 +16,7 @@ import {
   type Query,
   withQuery,
 } from '../address.ts';
-import { type LeadTo, leadingTo } from '../drill-down.ts';
+import { leadingTo } from '../drill-down.ts';
 import type { RowAction } from '../plugin-pages.ts';
 import { renderPart } from '../views.ts';
 import { saveAddress } from './saved-views.ts';

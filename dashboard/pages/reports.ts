@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
 import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
-import { invalidFilter, isReportError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { pivoted } from '../../reports/pivot.ts';
 import { fileNameOf } from '../../reports/render/labels.ts';
@@ -12,12 +12,11 @@ import { all, comparedPeriod, filtersOf, one, periodOf, type Query, withQuery } 
 import { filterFields } from '../filter-form.ts';
 import {
   asOfHead,
-  asOfNow,
   cachedPage,
+  isRefused,
   type PageContext,
-  type PublishedPage,
-  readPublished,
   sendFramed,
+  withProblem,
   withReports,
 } from '../page-context.ts';
 import type { RowAction } from '../plugin-pages.ts';
@@ -80,17 +79,12 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   );
 }
 
-/** Checked before reading, so that a page sent in parts has the right status. */
 export function isInvalid(report: ReportDefinition, query: Query): boolean {
-  try {
+  return isRefused(() => {
     bindParameters(report, parametersOf(report, query));
     checkFilters(filtersOf(query));
     comparedPeriod(query);
-    return false;
-  } catch (error) {
-    if (isReportError(error, 'invalid-filter')) return true;
-    throw error;
-  }
+  });
 }
 
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
@@ -138,32 +132,16 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   ...{ second_from: 'second period, from', second_to: 'second period, to' },
 };
 
-/** After an invalid filter or an exceeded limit the form stays, so that it can be corrected. */
-async function reportPage(
-  context: PageContext,
-  report: ReportDefinition,
-  query: Query,
-): Promise<PublishedPage & { readonly status: number }> {
+function reportPage(context: PageContext, report: ReportDefinition, query: Query) {
   const page = { view: 'report', title: report.title, section: sectionOf(report), period: periodOf(query) };
-  try {
+  return withProblem(context, page, async () => {
     const request = { report, query, parameters: pageParameters(report, query) };
     const result = await recentResult(context, request);
     const of = rowActionIn(context);
-    const { body, data } = await reportBody(
-      report,
-      query,
-      result,
-      of && { of, parameters: request.parameters },
-    );
-    return { ...page, status: 200, asOf: asOfHead(result.head), values: { body, problem: null }, data };
-  } catch (error) {
-    if (!isReportError(error, 'invalid-filter', 'interrupted')) throw error;
-    return {
-      ...{ ...page, status: error.code === 'invalid-filter' ? 400 : 503 },
-      asOf: await readPublished(context, asOfNow),
-      ...{ values: { problem: error.message }, data: { error: error.message } },
-    };
-  }
+    const action = of && { of, parameters: request.parameters };
+    const { body, data } = await reportBody(report, query, result, action);
+    return { asOf: asOfHead(result.head), values: { body, problem: null }, data };
+  });
 }
 
 function rowActionIn({ canAct, plugins }: PageContext): RowAction | null {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
-import { invalidFilter, isReportError } from '../../reports/errors.ts';
+import { invalidFilter } from '../../reports/errors.ts';
 import { columnLabel, displayCell, grouped } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
@@ -21,11 +21,10 @@ import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address
 import { filterFields, labelOf } from '../filter-form.ts';
 import {
   asOfHead,
-  asOfNow,
+  isRefused,
   type PageContext,
-  type PublishedPage,
-  readPublished,
   sendJson,
+  withProblem,
   withReports,
 } from '../page-context.ts';
 import { sendWhenReady } from '../stream-page.ts';
@@ -52,25 +51,17 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
     const format = one(query, 'format');
     if (format === 'json') return sendJson(reply, await dataOf(context, query));
     if (format !== undefined) return sendExport(context, { query, format, reply });
+    const isInvalid = isRefused(() => {
+      checkFilters(filtersOf(query));
+      checkShipmentsRequest(requestOf(query));
+    });
     return sendWhenReady(context, reply, {
-      ...{ title: 'Shipments', section: '/shipments', status: isInvalid(query) ? 400 : 200 },
+      ...{ title: 'Shipments', section: '/shipments', status: isInvalid ? 400 : 200 },
       period: periodOf(query),
       lead: formOf(context, query),
       page: context.cache.page(request.url, () => listPage(context, query)),
     });
   });
-}
-
-/** Checked before reading, so that a page sent in parts has the right status. */
-function isInvalid(query: Query): boolean {
-  try {
-    checkFilters(filtersOf(query));
-    checkShipmentsRequest(requestOf(query));
-    return false;
-  } catch (error) {
-    if (isReportError(error, 'invalid-filter')) return true;
-    throw error;
-  }
 }
 
 function conditionsOf(query: Query): ShipmentConditions {
@@ -152,25 +143,15 @@ async function formOf(context: PageContext, query: Query): Promise<string> {
   });
 }
 
-async function listPage(
-  context: PageContext,
-  query: Query,
-): Promise<PublishedPage & { readonly status: number }> {
+function listPage(context: PageContext, query: Query) {
   const page = { view: 'shipments', title: 'Shipments', section: '/shipments', period: periodOf(query) };
-  try {
+  return withProblem(context, page, async () => {
     const request = requestOf(query);
     // Links need these columns even when they are hidden.
     const columns = [...(request.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
     const list = await listOf(context, query, { ...request, columns });
-    return { ...page, status: 200, asOf: asOfHead(list.result.head), values: valuesOf(list, query, request) };
-  } catch (error) {
-    if (!isReportError(error, 'invalid-filter', 'interrupted')) throw error;
-    const status = error.code === 'invalid-filter' ? 400 : 503;
-    return {
-      ...{ ...page, status, values: { problem: error.message } },
-      asOf: await readPublished(context, asOfNow),
-    };
-  }
+    return { asOf: asOfHead(list.result.head), values: valuesOf(list, query, request) };
+  });
 }
 
 function valuesOf(

@@ -4,12 +4,13 @@ import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
+import type { LeadTo } from '../../reports/render/html-page.ts';
 import { displayCell } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
-import { type LeadTo, leadingTo } from '../drill-down.ts';
+import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
 import { currenciesOf } from './report-page.ts';
 

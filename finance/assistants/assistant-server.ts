@@ -55,7 +55,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
         'All reports with their title, what a row is, parameters, the meaning and the limits of the numbers.',
       annotations: ONLY_READS,
     },
-    () => answer(async () => ({ reports: await catalogue() })),
+    () => answer(async () => ({ reports: listReports().map(described) })),
   );
   server.registerTool(
     'run_report',
@@ -143,9 +143,12 @@ function registerDefinitions(server: McpServer): void {
       description: 'What its numbers mean, with a worked example.',
       mimeType,
     },
-    async (uri, { name }) => ({
-      contents: [{ uri: uri.href, mimeType, text: JSON.stringify(await definition(String(name)), null, 2) }],
-    }),
+    async (uri, { name }) => {
+      const report = findReport(String(name));
+      const { order, example } = report;
+      const definition = { ...described(report), order, example: example?.text ?? null };
+      return { contents: [{ uri: uri.href, mimeType, text: JSON.stringify(definition, null, 2) }] };
+    },
   );
 }
 
@@ -186,35 +189,12 @@ async function answered(work: () => Promise<object>): Promise<CallToolResult> {
   }
 }
 
-export async function catalogue() {
-  return listReports().map(described);
-}
-
-export async function definition(name: string) {
-  const report = findReport(name);
-  return { ...described(report), order: report.order, example: report.example?.text ?? null };
-}
-
-function described(report: ReportDefinition) {
-  const { name, title, purpose, grain, means, limits, parameters } = report;
+function described({ name, title, purpose, grain, means, limits, parameters }: ReportDefinition) {
   return {
-    name,
-    title,
-    purpose,
-    grain,
-    means,
-    limits,
-    parameters: parameters.map(parameterOf),
+    ...{ name, title, purpose, grain, means, limits },
+    parameters: parameters.map(({ takesSeveral, ...parameter }) => ({
+      ...parameter,
+      takes_several: takesSeveral,
+    })),
   };
-}
-
-function parameterOf({
-  name,
-  type,
-  choices,
-  takesSeveral,
-  about,
-  ...parameter
-}: ReportDefinition['parameters'][number]) {
-  return { name, type, choices, takes_several: takesSeveral, default: parameter.default, about };
 }

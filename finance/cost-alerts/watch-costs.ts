@@ -21,13 +21,6 @@ export interface CostWatchOptions {
   readonly pauseMs?: number;
 }
 
-export interface CostWatch {
-  published(): void;
-  /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
-  readonly check: Check;
-  close(): Promise<void>;
-}
-
 /** Further new findings of a rule are one alert: its first check may find hundreds. */
 const MAX_SINGLE_ALERTS = 10;
 const TIME_LIMIT_MS = 60_000;
@@ -37,7 +30,7 @@ const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' 
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
 /** A failed check is an alert until one succeeds. */
-export function watchCosts(options: CostWatchOptions): CostWatch {
+export function watchCosts(options: CostWatchOptions) {
   const { log, pauseMs = 60_000 } = options;
   let checking: Promise<void> | null = null;
   let planned: NodeJS.Timeout | undefined;
@@ -66,8 +59,9 @@ export function watchCosts(options: CostWatchOptions): CostWatch {
   }
   return {
     published: plan,
-    check: { component: 'cost rules', everyMs: EVERY_MS, run: plan },
-    async close() {
+    /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
+    check: { component: 'cost rules', everyMs: EVERY_MS, run: plan } satisfies Check,
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(planned);
       await checking;

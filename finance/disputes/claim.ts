@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EXIT, errorClass } from '../../lib/wire/errors.ts';
+import type { ReportCell } from '../../reports/cells.ts';
 
 const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
 const text = z.string().nullable();
@@ -91,9 +92,12 @@ export function changedText(claims: readonly Claim[]): string {
   return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
 }
 
-export function lineKey({ invoice_id, row_number }: Pick<ClaimedLine, 'invoice_id' | 'row_number'>): string {
+export function lineKey({ invoice_id, row_number }: LinePlace): string {
   return `${invoice_id}:${row_number}`;
 }
+
+/** Also a row that a report or a statement gave. */
+type LinePlace = Readonly<Partial<Record<'invoice_id' | 'row_number', ReportCell>>>;
 
 export type NumberOf = Pick<
   ClaimedLine,

@@ -51,11 +51,11 @@ export async function findLines(request: FindRequest): Promise<Found> {
       finding === NAMED
         ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
         : await claimedOf(run, { ...request, finding });
-    const amounts = new Map(claimed.map((row) => [lineOf(row), String(row.claimed)]));
+    const amounts = new Map(claimed.map((row) => [lineKey(row), String(row.claimed)]));
     const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
     const rows = await run(questionNamed('lines'), { rows: JSON.stringify(places) });
     const lines = rows
-      .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineOf(row)) ?? '0') }))
+      .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineKey(row)) ?? '0') }))
       .filter(({ amount }) => amount > 0n)
       .sort(byAmount)
       .map(({ row, amount }) => foundLine(row, { request, amount }));
@@ -121,10 +121,6 @@ function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] 
 
 function questionNamed(name: string): ReportDefinition {
   return parseReport(name, statementIn(STATEMENTS, name));
-}
-
-function lineOf({ invoice_id, row_number }: ReportRow): string {
-  return `${invoice_id}:${row_number}`;
 }
 
 function foundLine(

@@ -8,18 +8,8 @@ import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
-export interface ClaimFile {
-  readonly body: string | Uint8Array;
-  readonly claims: number;
-  readonly leftOut: number;
-}
-
 /** @throws ClaimError they are of several carriers or partners, or none is left */
-export async function claimFile(
-  claims: readonly ClaimWithStatus[],
-  format: ClaimFormat,
-  now: Date,
-): Promise<ClaimFile> {
+export async function claimFile(claims: readonly ClaimWithStatus[], format: ClaimFormat, now: Date) {
   const pending = claims.filter(({ outstanding }) => outstanding !== NOTHING);
   const [first] = pending;
   if (first === undefined) throw refused('Nothing is claimed by these claims');

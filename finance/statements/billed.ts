@@ -45,7 +45,7 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
     withTimeLimit({ file, name: 'of a statement', timeLimitMs, deadline }, work);
   try {
     const prepared = await within(async () => {
-      const session = await prepareSession(file, filters, undefined);
+      const session = await prepareSession(file, filters);
       const unmatched = session.matches.filter(({ matched }) => matched.length === 0);
       if (unmatched.length > 0) throw new StatementError('no-such-tenant', [matchNotes(unmatched).join(' ')]);
       const lines = textOf('lines');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { USER_FILES, userStore } from '../user-store.ts';
+import { jsonOrNull } from '../wire/text.ts';
 import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './runbook/runbook.ts';
 
 export interface Alert {
@@ -222,12 +223,4 @@ function joined({ open }: AlertState): readonly Stored[] {
 
 function objectIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

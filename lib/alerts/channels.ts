@@ -43,44 +43,35 @@ const file: OpenChannel = ({ settings: { alerts } }) => {
   };
 };
 
-/** `{"text": …}`, as Slack, Mattermost, Rocket.Chat and Google Chat accept it (`BILLSYNC_ALERT_WEBHOOK_URL`). */
+/** `{"text": …}` is what Slack, Mattermost, Rocket.Chat and Google Chat accept; Teams only Adaptive Cards. */
 const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;
-  if (url === null || isTeams(url)) return null;
-  return { where: postedTo(url), send: (notice) => post(url, { text: messageOf(environment, notice) }) };
-};
-
-/** Microsoft Teams accepts only Adaptive Cards. */
-const teams: OpenChannel = ({ settings: { alerts, environment }, post }) => {
-  const { webhookUrl: url } = alerts;
-  if (url === null || !isTeams(url)) return null;
+  if (url === null) return null;
   return {
-    where: postedTo(url),
+    // Only the host: the path of a chat's webhook is a key.
+    where: `posted to ${new URL(url).host}`,
     send(notice) {
-      const lines = messageOf(environment, notice).split('\n');
-      const body = lines.map((text, index) => ({
-        ...{ type: 'TextBlock', text, wrap: true },
-        ...(index === 0 ? { weight: 'Bolder' } : {}),
-      }));
-      const content = {
-        $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-        ...{ type: 'AdaptiveCard', version: '1.4', body },
-      };
-      const contentType = 'application/vnd.microsoft.card.adaptive';
-      return post(url, { type: 'message', attachments: [{ contentType, content }] });
+      const text = messageOf(environment, notice);
+      return post(url, isTeams(url) ? adaptiveCard(text) : { text });
     },
   };
 };
 
-const CHANNELS: readonly OpenChannel[] = [file, chat, teams];
-
-export function openChannels(options: ChannelOptions): readonly AlertChannel[] {
-  return CHANNELS.flatMap((open) => open(options) ?? []);
+function adaptiveCard(message: string): object {
+  const body = message.split('\n').map((text, index) => ({
+    ...{ type: 'TextBlock', text, wrap: true },
+    ...(index === 0 ? { weight: 'Bolder' } : {}),
+  }));
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    ...{ type: 'AdaptiveCard', version: '1.4', body },
+  };
+  const contentType = 'application/vnd.microsoft.card.adaptive';
+  return { type: 'message', attachments: [{ contentType, content }] };
 }
 
-/** Only the host: the path of a chat's webhook is a key. */
-function postedTo(url: string): string {
-  return `posted to ${new URL(url).host}`;
+export function openChannels(options: ChannelOptions): readonly AlertChannel[] {
+  return [file(options), chat(options)].filter((channel) => channel !== null);
 }
 
 /** Power Automate, its former address, and the connectors that Microsoft retires. */

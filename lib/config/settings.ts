@@ -56,15 +56,7 @@ export class SettingsError extends BillsyncError {
   }
 }
 
-export interface SuspiciousSecret {
-  readonly setting: string;
-  readonly what: string;
-}
-
-export function suspiciousSecrets(
-  settings: Pick<Settings, 'service' | 'webhook'>,
-): readonly SuspiciousSecret[] {
-  const { service, webhook } = settings;
+export function suspiciousSecrets({ service, webhook }: Pick<Settings, 'service' | 'webhook'>) {
   const basic = (setting: string, { basicAuth }: WebhookCredentials) =>
     basicAuth.map(({ user, password }) => [setting, `${user}:${password}`] as const);
   const texts: (readonly [string, string | null])[] = [

@@ -5,27 +5,13 @@
 
 import { join } from 'node:path';
 
-export interface DataFolder {
-  readonly inbox: string;
-  readonly quarantine: string;
-  readonly keys: string;
-  /** Over a lake they are in PostgreSQL (lib/user-store.ts). */
-  readonly user: string;
-  readonly run: string;
-  readonly temporary: string;
-  readonly snapshots: string;
-  readonly uploads: string;
-  readonly loadAttempts: string;
-  readonly archiveCache: string;
-  readonly embeddedTemporal: string;
-}
-
-export function dataFolder(dataDir: string): DataFolder {
+export function dataFolder(dataDir: string) {
   const inRun = (name: string): string => join(dataDir, 'run', name);
   return {
     inbox: join(dataDir, 'inbox'),
     quarantine: join(dataDir, 'inbox', 'quarantine'),
     keys: join(dataDir, 'keys'),
+    /** Over a lake they are in PostgreSQL (lib/user-store.ts). */
     user: join(dataDir, 'user'),
     run: join(dataDir, 'run'),
     temporary: inRun('tmp'),

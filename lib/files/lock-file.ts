@@ -8,7 +8,8 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../processes.ts';
 import { naming } from '../system-errors.ts';
-import { sweepLeftBehind, temporaryName } from './files.ts';
+import { jsonOrNull } from '../wire/text.ts';
+import { readIfThere, sweepLeftBehind, temporaryName } from './files.ts';
 
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;
@@ -103,18 +104,10 @@ async function linked(candidate: string, path: string): Promise<boolean> {
 }
 
 async function readOwner(path: string): Promise<{ text: string | null; owner: LockOwner | null }> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { text: null, owner: null };
-    throw error;
-  }
-  try {
-    return { text, owner: JSON.parse(text) as LockOwner };
-  } catch {
-    return { text, owner: null };
-  }
+  const bytes = await readIfThere(path);
+  if (bytes === null) return { text: null, owner: null };
+  const text = String(bytes);
+  return { text, owner: jsonOrNull(text) as LockOwner | null };
 }
 
 /** Two processes may do this at once: one that moved a new lock puts it back. */

@@ -61,7 +61,7 @@ function checkOf(
   };
 }
 
-function minuteOf(instant: Date): string {
+export function minuteOf(instant: Date): string {
   return `${instant.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 

@@ -71,7 +71,7 @@ export function createCodec(
   function decode(payload: Payload, context: SerializationContext | undefined): Payload {
     const workflowId = context?.workflowId;
     const target = workflowId === undefined ? 'an unknown workflow' : `the workflow ${workflowId}`;
-    if (!isEncrypted(payload)) {
+    if (text(payload.metadata?.encoding) !== ENCODING) {
       const error = new TemporalError('unencrypted-payload', [target]);
       onProblem?.({ kind: 'unencrypted', target, message: error.message });
       // Without a context it is a memo in a list of schedules, which also has schedules of other programs.
@@ -102,10 +102,6 @@ function encrypt(payload: Payload, { id, key }: EncryptionKey): Payload {
     metadata: { encoding: Buffer.from(ENCODING), 'encryption-key-id': Buffer.from(id) },
     data: Buffer.concat([nonce, cipher.getAuthTag(), body]),
   };
-}
-
-function isEncrypted(payload: Payload): boolean {
-  return text(payload.metadata?.encoding) === ENCODING;
 }
 
 /** Throws where a key does not match, so that the task fails and continues once the right key is configured. */
@@ -177,7 +173,6 @@ const RemoteMessage = z.object({
 });
 
 export type RemotePayloads = z.infer<typeof RemoteMessage>;
-type RemotePayload = RemotePayloads['payloads'][number];
 
 /**
  * A payload that cannot be decrypted is returned unchanged: one page shows payloads of several ages and authors.
@@ -191,30 +186,23 @@ export async function decodeRemotePayloads(
   if (!parsed.success) return null;
   const codec = createCodec(keys);
   const payloads = parsed.data.payloads.map(async (remote) => {
-    const payload = fromRemote(remote);
+    const { metadata = {}, data } = remote;
+    const payload = { metadata: mapValues(metadata, fromBase64), data: fromBase64(data ?? '') };
     // With a context, an unencrypted payload is an error here and is not replaced.
     const [decoded] = await codec.decode([payload], ANY_WORKFLOW).catch(() => [payload]);
-    return decoded === undefined || decoded === payload ? remote : toRemote(decoded);
+    if (decoded === undefined || decoded === payload) return remote;
+    return {
+      metadata: mapValues(decoded.metadata ?? {}, toBase64),
+      data: toBase64(decoded.data ?? new Uint8Array()),
+    };
   });
   return { payloads: await Promise.all(payloads) };
 }
 
 const ANY_WORKFLOW = { type: 'workflow', namespace: '', workflowId: '' } as const;
 
-function fromRemote({ metadata, data }: RemotePayload): Payload {
-  return {
-    metadata: mapValues(metadata ?? {}, (base64) => Buffer.from(base64, 'base64')),
-    data: Buffer.from(data ?? '', 'base64'),
-  };
-}
-
-function toRemote({ metadata, data }: Payload): RemotePayload {
-  return { metadata: mapValues(metadata ?? {}, toBase64), data: toBase64(data ?? new Uint8Array()) };
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
-}
+const fromBase64 = (text: string): Uint8Array => Buffer.from(text, 'base64');
+const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 function mapValues<From, To>(
   values: Readonly<Record<string, From>>,

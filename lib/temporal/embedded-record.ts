@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { dataFolder } from '../files/data-folder.ts';
-import { replaceFile } from '../files/files.ts';
+import { readIfThere, replaceFile } from '../files/files.ts';
 import { isStillRunning, ownIdentity } from '../processes.ts';
+import { jsonOrNull } from '../wire/text.ts';
 
 export interface EmbeddedRecord {
   readonly address: string;
@@ -13,12 +13,8 @@ export interface EmbeddedRecord {
 }
 
 export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecord | null> {
-  try {
-    return JSON.parse(await readFile(dataFolder(dataDir).embeddedTemporal, 'utf8')) as EmbeddedRecord;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
-    throw error;
-  }
+  const file = await readIfThere(dataFolder(dataDir).embeddedTemporal);
+  return jsonOrNull(String(file)) as EmbeddedRecord | null;
 }
 
 export function writeEmbeddedRecord(

@@ -58,7 +58,8 @@ export class JsonSkeleton {
   #applyToken(token: Token): void {
     switch (token.name) {
       case 'startObject':
-        this.#enter({ kind: 'object', fields: emptyFields(), key: null, count: 0 });
+        // Without a prototype: `__proto__` is a name like any other.
+        this.#enter({ kind: 'object', fields: Object.create(null) as Fields, key: null, count: 0 });
         break;
       case 'startArray':
         this.#enter({ kind: 'list', elements: [], count: 0 });
@@ -161,11 +162,6 @@ export class JsonSkeleton {
     if (key === null || value === undefined) return;
     fields[key] = key in fields && !isSame(fields[key], value) ? contradictionOf(fields[key], value) : value;
   }
-}
-
-function emptyFields(): Fields {
-  // Without a prototype: `__proto__` is a name like any other.
-  return Object.create(null) as Fields;
 }
 
 function isSame(one: unknown, other: unknown): boolean {

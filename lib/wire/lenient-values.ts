@@ -149,13 +149,8 @@ export function withoutUndefined<T extends object>(
   return Object.fromEntries(read) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
-export interface SpelledIds {
-  readonly invoiceId: unknown;
-  readonly tenantId: unknown;
-}
-
 export type IdReading =
-  | { readonly ok: true; readonly ids: SpelledIds }
+  | { readonly ok: true; readonly ids: { readonly invoiceId: unknown; readonly tenantId: unknown } }
   /** Spellings of the invoice's id that contradict each other: which invoice it is must not be guessed. */
   | { readonly ok: false; readonly problem: string };
 

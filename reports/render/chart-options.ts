@@ -4,6 +4,7 @@ import stringWidth from 'string-width';
 import type { ChartSpec } from '../catalogue.ts';
 import { type Point, plus, sumOf } from './chart-points.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
+import { shortened } from './table-text.ts';
 
 /**
  * Okabe and Ito's palette for color-blind readers (colors in `chart.css`). The first and fourth, blue and
@@ -96,7 +97,7 @@ function categoryAxis(names: readonly string[]) {
 function barOption(drawing: Drawing): Drawn {
   const { points, unit, width, maxBars, spec } = drawing;
   const bars = barsOf(points, maxBars);
-  const names = bars.map((point) => shortened(point.key, width));
+  const names = bars.map((point) => nameIn(width, point.key));
   const amounts = bars.map((point) => rounded(point.value ?? '0', unit));
   const option = {
     ...frame('axis'),
@@ -242,12 +243,12 @@ function heatmapOption(drawing: Drawing): Drawn {
   // Sums begin at zero; means are close together, so their colors would be alike.
   const min = Math.min(...(spec.roles.combine === undefined ? sizes : [0, ...sizes]));
   const max = Math.max(...sizes);
-  const names = lines.map((line) => shortened(line, width));
+  const names = lines.map((line) => nameIn(width, line));
   const cellWidth = (width - widthOf(names) - 20) / columns.length;
   const option = {
     ...frame('item'),
     grid: { left: widthOf(names), right: 20, top: 10, bottom: 80, outerBoundsMode: 'none' },
-    xAxis: categoryAxis(columns.map((column) => shortened(column, width))),
+    xAxis: categoryAxis(columns.map((column) => nameIn(width, column))),
     yAxis: { ...categoryAxis(names), inverse: true },
     visualMap: {
       ...{ min, max: max > min ? max : min + 1, orient: 'horizontal', left: 'center', bottom: 0 },
@@ -303,7 +304,7 @@ function waterfallOption(drawing: Drawing): Drawn {
     };
   });
   const stacked = { type: 'bar', stack: 'steps', stackStrategy: 'all', barMaxWidth: 70 };
-  const names = points.map(({ key }) => shortened(key, width));
+  const names = points.map(({ key }) => nameIn(width, key));
   const option = {
     ...frame('axis'),
     grid: { left: 56, right: 16, top: 40, bottom: 36, outerBoundsMode: 'none' },
@@ -378,15 +379,9 @@ function widthOf(names: readonly string[]): number {
 
 const LETTER_WIDTH = 7;
 
-function shortened(name: string, width: number): string {
-  const max = Math.min(40, Math.floor(width / 3 / LETTER_WIDTH));
-  if (stringWidth(name) <= max) return name;
-  let kept = '';
-  for (const letter of name) {
-    if (stringWidth(kept + letter) > max - 1) break;
-    kept += letter;
-  }
-  return `${kept}…`;
+/** At most a third of the drawing. */
+function nameIn(width: number, name: string): string {
+  return shortened(name, Math.min(40, Math.floor(width / 3 / LETTER_WIDTH)));
 }
 
 function short(size: number): string {

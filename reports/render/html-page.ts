@@ -28,6 +28,12 @@ export async function renderHtml(result: ReportResult): Promise<string> {
   });
 }
 
+/** `isTotal`: the rows at the address sum to the number; otherwise the number is computed from them. */
+export type LeadTo = (
+  rows: readonly ReportRow[],
+  column: string,
+) => { readonly address: string; readonly isTotal: boolean } | null;
+
 export interface BodyOptions {
   readonly between?: string;
   /** Limits the table only. Rows are counted from 0, `to` exclusive. */
@@ -44,10 +50,7 @@ export interface BodyOptions {
     readonly order: 'ascending' | 'descending' | null;
   };
   /** Link of a cell (one row) or of a chart (several); a file has none. */
-  readonly leadTo?: (
-    rows: readonly ReportRow[],
-    column: string,
-  ) => { readonly address: string; readonly isTotal: boolean } | null;
+  readonly leadTo?: LeadTo;
   /** Adds boxes to rows, and a button that posts the ticked ones. */
   readonly choose?: {
     readonly label: string;

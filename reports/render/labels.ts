@@ -111,14 +111,8 @@ export function plural(count: number, noun: string): string {
   return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-export interface DisplayCell {
-  readonly text: string;
-  readonly exact: string | null;
-  readonly isNegative: boolean;
-}
-
 /** Amounts have the decimals of their currency, other decimals two. */
-export function displayCell(row: ReportRow, column: ReportColumn): DisplayCell {
+export function displayCell(row: ReportRow, column: ReportColumn) {
   const cell = row[column.name] ?? null;
   const exact = cellLabel(cell, column);
   if (cell === null || column.type !== 'decimal')

@@ -1,3 +1,4 @@
+import { buffer as bytesOf, text as textOf } from 'node:stream/consumers';
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 import { streamCsv, streamCsvWithMark } from './csv-text.ts';
 import { renderAbout, streamJson, streamNdjson } from './json.ts';
@@ -8,14 +9,6 @@ interface Form {
   readonly extension: string;
   /** true: does not belong on a terminal. */
   readonly isBinary: boolean;
-}
-
-export interface RenderedReport extends Form {
-  readonly body: string | Uint8Array;
-}
-
-export interface StreamedReport extends Form {
-  readonly parts: AsyncIterable<string | Uint8Array>;
 }
 
 interface Format extends Form {
@@ -60,26 +53,15 @@ export function extensionOf(format: ReportFormat): string {
 }
 
 /** For results of any size. Text is UTF-8; decimals keep their digits. */
-export function streamReport(
-  result: StreamedResult,
-  format: ReportFormat,
-  options: TableOptions = {},
-): StreamedReport {
+export function streamReport(result: StreamedResult, format: ReportFormat, options: TableOptions = {}) {
   const { stream, ...form }: Format = FORMATS[format];
   return { ...form, parts: stream(result, options) };
 }
 
-export async function renderReport(
-  result: ReportResult,
-  format: ReportFormat,
-  options: TableOptions = {},
-): Promise<RenderedReport> {
+export async function renderReport(result: ReportResult, format: ReportFormat, options: TableOptions = {}) {
   const { rows, ...rest } = result;
   const { parts, ...form } = streamReport({ ...rest, batches: inOneBatch(rows) }, format, options);
-  const found: (string | Uint8Array)[] = [];
-  for await (const part of parts) found.push(part);
-  const body = form.isBinary ? Buffer.concat(found.map((part) => Buffer.from(part))) : found.join('');
-  return { ...form, body };
+  return { ...form, body: form.isBinary ? await bytesOf(parts) : await textOf(parts) };
 }
 
 export async function* inOneBatch(rows: ReportResult['rows']): StreamedResult['batches'] {

@@ -1,4 +1,4 @@
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { compareDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { invalidFilter } from '../errors.ts';
@@ -77,14 +77,8 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
   };
 }
 
-function compared(left: ReportCell, right: ReportCell, { type, scale }: ReportColumn): number {
+function compared(left: ReportCell, right: ReportCell, { type }: ReportColumn): number {
   if (type === 'count') return Number(left) - Number(right);
-  if (type !== 'decimal') return String(left) < String(right) ? -1 : Number(String(left) > String(right));
-  const [one, other] = [left, right].map((cell) => wholeOf(String(cell), scale));
-  return one === other ? 0 : (one ?? 0n) < (other ?? 0n) ? -1 : 1;
-}
-
-function wholeOf(text: string, scale: number): bigint {
-  const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(`${whole}${fraction.padEnd(scale, '0')}`);
+  if (type === 'decimal') return compareDecimals(String(left), String(right));
+  return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }

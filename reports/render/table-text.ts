@@ -134,7 +134,8 @@ function drawn(share: number, width: number): string {
   return '█'.repeat(Math.floor(eighths / 8)) + (part > 0 ? ('▏▎▍▌▋▊▉'[part - 1] ?? '') : '');
 }
 
-function shortened(text: string, width: number): string {
+/** @param width in columns of a terminal, which a wide letter takes two of */
+export function shortened(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = '';
   for (const letter of text) {

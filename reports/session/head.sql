@@ -25,10 +25,10 @@ order by level
 with counted as (
     select
         invoice_id,
-        sum(shipments) as shipments,
-        sum(with_weight) filter (where unit = 'LB') as in_pounds,
-        sum(with_weight) filter (where unit = 'KG') as in_kilograms
-    from weighed
+        count(*) as shipments,
+        count(billable_weight) filter (where billable_weight_unit = 'LB') as in_pounds,
+        count(billable_weight) filter (where billable_weight_unit = 'KG') as in_kilograms
+    from filtered_shipments
     group by invoice_id
 )
 select

@@ -51,16 +51,6 @@ where matches_level(s.level)
 create or replace temp view selected_shipments as
 select * from loaded_shipments where is_examined
 
--- name: weighed
-create or replace temp view weighed as
-select
-    invoice_id,
-    billable_weight_unit as unit,
-    count(*) as shipments,
-    count(billable_weight) as with_weight
-from filtered_shipments
-group by all
-
 -- name: known-invoices
 -- In any state. An invoice without rows takes the name under which the tenant was billed before.
 create or replace temp view known_invoices as

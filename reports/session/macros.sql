@@ -190,8 +190,6 @@ create or replace temp macro month_start(day) as day - (day(day) - 1)::integer;
 -- A 32-bit hash; equal marks are candidates whose numbers are compared.
 create or replace temp macro mark_of(tracking_number) as cast(hash(tracking_number) & 4294967295 as uinteger);
 
--- name: definitions
-
 -- Capital letters, single spaces, none at the ends.
 create or replace temp macro origin_of(origin) as upper(trim(regexp_replace(origin, '[\s\p{Z}]+', ' ', 'g')));
 

@@ -1,11 +1,10 @@
--- name: matched-rates
+-- name: rates
 -- Whatever the filters, for all statements here; a rate matches even if another fits better (see
 -- rated-cells).
-create or replace temp view matched_rows as
 with places as (
     select distinct
-        lower(carrier) as carrier,
-        lower(service_level) as service_level,
+        carrier,
+        service_level,
         zone,
         currency_code,
         exact_weight(billable_weight, billable_weight_unit) as exact,
@@ -13,65 +12,48 @@ with places as (
     from loaded_shipments
     where billing_cost > 0
 )
-select distinct r.line
-from places as p
-join rates as r
-    on r.currency_code = p.currency_code
-    and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
-    and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
-    and (r.carrier is null or lower(r.carrier) = p.carrier)
-    and (r.service_level is null or lower(r.service_level) = p.service_level)
-    and (r.zone is null or normal_zone(r.zone) = p.zone)
-    and (r.valid_from is null or p.day >= r.valid_from)
-    and (r.valid_to is null or p.day < r.valid_to)
+select line from fitting_rates('places')
 
--- name: matched-weights
-create or replace temp view matched_rows as
+-- name: weights
 select f.line
 from weights as f
 where f.carrier is null or lower(f.carrier) in (select distinct lower(carrier) from loaded_shipments)
 
--- name: matched-costs
-create or replace temp view matched_rows as
+-- name: costs
 select distinct f.line
 from loaded_shipments as s
 join costs as f
     on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
 
--- name: matched-accepted
-create or replace temp view matched_rows as
+-- name: accepted
 select distinct f.line
 from (
     select invoice_number, unnest(string_split(discrepancy_rules, ', ')) as rule from known_invoices
 ) as i
 join accepted as f on f.rule = i.rule and (f.invoice_number is null or f.invoice_number = i.invoice_number)
 
--- name: matched-payments
+-- name: payments
 -- As invoices-owed divides payments.
-create or replace temp view matched_rows as
 select distinct f.line
 from payments as f
 join invoice_totals as o
     on o.invoice_number = f.invoice_number and o.currency_code = f.currency_code
     and (f.tenant is null or lower(f.tenant) in (lower(o.tenant), lower(o.tenant_id), lower(o.partner_tenant_id)))
 
--- name: matched-statements
-create or replace temp view matched_rows as
+-- name: statements
 select distinct f.line
 from loaded_shipments as s
 join statements as f
     on lower(f.carrier) = lower(s.carrier) and f.carrier_invoice_date = s.carrier_invoice_date
     and f.currency_code = s.currency_code
 
--- name: matched-disputes
-create or replace temp view matched_rows as
+-- name: disputes
 select distinct f.line
 from loaded_shipments as s
 join disputes as f
     on lower(f.carrier) = lower(s.carrier) and f.tracking_number = s.tracking_number and f.currency_code = s.currency_code
 
--- name: matched-budget
-create or replace temp view matched_rows as
+-- name: budget
 with billed as (
     select distinct
         month_of(report_date) as month, lower(tenant) as tenant, lower(tenant_id) as tenant_id, lower(carrier) as carrier
@@ -83,8 +65,7 @@ join budget as f
     on f.month = s.month and (f.tenant is null or lower(f.tenant) in (s.tenant, s.tenant_id))
     and (f.carrier is null or lower(f.carrier) = s.carrier)
 
--- name: matched-fx
-create or replace temp view matched_rows as
+-- name: fx
 with billed as (
     select distinct month_of(report_date) as month, currency_code from loaded_shipments
 )

@@ -18,10 +18,9 @@ import {
   DEFAULT_COLUMNS,
   DEFAULT_SORT,
   SHIPMENT_COLUMNS,
-  type ShipmentColumn,
   type ShipmentSort,
 } from './columns.ts';
-import { type BoundConditions, bindConditions, type ShipmentConditions } from './conditions.ts';
+import { bindConditions, type ShipmentConditions } from './conditions.ts';
 
 export interface ShipmentsRequest {
   readonly conditions: ShipmentConditions;
@@ -42,15 +41,7 @@ export interface ShipmentsPage {
   readonly next: string | null;
 }
 
-interface Checked {
-  readonly bound: BoundConditions;
-  readonly sort: ShipmentSort;
-  readonly columns: readonly ShipmentColumn[];
-  readonly filled: Readonly<Record<string, string>>;
-  readonly values: Values;
-}
-
-export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>): Checked {
+export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>) {
   const sort = checkSort(request.sort ?? DEFAULT_SORT);
   const bound = bindConditions(request.conditions);
   const columns = checkColumns(request.columns ?? []);

@@ -99,7 +99,7 @@ select
     n.last_invoice_date
 from numbers as n
 left join disputed as d
-    on n.place = 1 and d.carrier = lower(n.carrier) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
+    on d.carrier = if(n.place = 1, lower(n.carrier), null) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
 where n.lines > 1 or n.credited < 0 or d.amount is not null
 order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
 limit $limit

@@ -34,21 +34,16 @@
 --   price | 3.0000 |
 --   mix | -18.0000 |
 --   second period | 27.0000 | 3
-with latest as (
-    select date_trunc('month', max(report_date)) as start from selected_shipments
-),
-seconds as (
+with periods as (
     select
-        coalesce(cast($second_from as date), cast(cast($second_to as date) + 1 - interval 1 month as date), cast(start as date))
-            as second_from,
-        coalesce(cast($second_to as date), last_day(start)) as second_to
-    from latest
-),
-firsts as (
-    select *, coalesce(cast($first_to as date), second_from - 1) as first_to from seconds
-),
-periods as (
-    select *, coalesce(cast($first_from as date), cast(first_to + 1 - interval 1 month as date)) as first_from from firsts
+        date_trunc('month', max(report_date)) as latest,
+        coalesce(
+            cast($second_from as date), cast(cast($second_to as date) + 1 - interval 1 month as date), cast(latest as date)
+        ) as second_from,
+        coalesce(cast($second_to as date), last_day(latest)) as second_to,
+        coalesce(cast($first_to as date), second_from - 1) as first_to,
+        coalesce(cast($first_from as date), cast(first_to + 1 - interval 1 month as date)) as first_from
+    from selected_shipments
 ),
 days as (
     select

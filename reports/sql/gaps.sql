@@ -87,7 +87,9 @@ periods as (
         party,
         invoice_start_date as period_start,
         max(invoice_end_date) as period_end,
-        max(invoice_date - invoice_end_date) as delay
+        max(invoice_date - invoice_end_date) as delay,
+        arg_min(invoice_number, (coalesce(invoice_date, 'infinity'), invoice_number)) as earliest,
+        arg_max(invoice_number, (coalesce(invoice_date, '-infinity'), invoice_number)) as latest
     from known
     where invoice_start_date is not null and invoice_end_date is not null
     group by all
@@ -97,6 +99,7 @@ ordered as (
         *,
         lead(period_start) over w as next_start,
         lead(period_start) over w - period_start as step,
+        lead(earliest) over w as next_earliest,
         max(period_end) over w as covered_to
     from periods
     window w as (partition by party order by period_start)
@@ -128,43 +131,22 @@ late as (
     where s.next_start is null
     and cast(p.published_at as date) >= s.period_start + cast(2 * s.usual_step + s.usual_delay + 2 as integer)
 ),
-open_periods as (
+period_gaps as (
     select
         'period' as kind,
         party,
-        period_start,
-        next_start,
         open_from as expected_from,
         next_start - 1 as expected_to,
         greatest((2 * step + usual_step) // (2 * usual_step) - 1, 1) as missing,
+        latest as after_invoice,
+        next_earliest as before_invoice,
         usual_step
     from steps
     where next_start is not null and open_from < next_start
     union all
     select
-        'overdue', party, period_start, null, open_from, open_from + cast(missing * usual_step as integer) - 1, missing, usual_step
+        'overdue', party, open_from, open_from + cast(missing * usual_step as integer) - 1, missing, latest, null, usual_step
     from late
-),
-beside as (
-    select
-        party,
-        invoice_start_date as period_start,
-        arg_min(invoice_number, (coalesce(invoice_date, 'infinity'), invoice_number)) as earliest,
-        arg_max(invoice_number, (coalesce(invoice_date, '-infinity'), invoice_number)) as latest
-    from known
-    where invoice_end_date is not null
-    and (party, invoice_start_date) in (
-        select (party, period_start) from open_periods union all select (party, next_start) from open_periods
-    )
-    group by all
-),
-period_gaps as (
-    select
-        g.kind, g.party, g.expected_from, g.expected_to, g.missing, a.latest as after_invoice,
-        b.earliest as before_invoice, g.usual_step
-    from open_periods as g
-    left join beside as a on a.party = g.party and a.period_start = g.period_start
-    left join beside as b on b.party = g.party and b.period_start = g.next_start
 ),
 open_days as (
     select v.*, unnest(generate_series(v.invoice_start_date, v.invoice_end_date, interval 1 day)) as day
@@ -222,54 +204,47 @@ prefixes as (
         group by all
     ) as p on p.sequence = o.sequence
 ),
--- A number that two tenants have is here twice, with a step of zero between.
 number_steps as (
-    select *, lead(counter) over (partition by sequence, party order by counter) - counter as step
+    select
+        *,
+        lead(counter) over later - counter as step,
+        lead(invoice_number) over later as before_invoice,
+        lead(dated) over later as before_dated
     from (
-        select n.sequence, if(p.is_of_tenants, n.party, null) as party, n.counter
-        from numbered as n
-        join prefixes as p on p.sequence = n.sequence
+        select
+            k.sequence,
+            if(p.is_of_tenants, k.party, null) as party,
+            k.counter,
+            min(k.invoice_number) as invoice_number,
+            min(k.invoice_date) as dated
+        from known as k
+        join prefixes as p on p.sequence = k.sequence
+        where k.counter is not null
+        group by all
     )
+    window later as (partition by sequence, party order by counter)
 ),
 series as (
     select sequence, party
     from number_steps
-    where step > 0
+    where step is not null
     group by all
     having count(*) + 1 >= $min_invoices and count(*) filter (where step = 1) * 5 >= count(*) * 4
-),
-skipped as (
-    select n.sequence, n.party, n.counter, n.step
-    from number_steps as n
-    join series as s on s.sequence = n.sequence and s.party is not distinct from n.party
-    where n.step > 1
-),
-neighbours as (
-    select s.sequence, s.party, k.counter, min(k.invoice_number) as invoice_number, min(k.invoice_date) as dated
-    from (
-        select sequence, party, counter from skipped
-        union
-        select sequence, party, counter + step from skipped
-    ) as s
-    join known as k on k.sequence = s.sequence and k.counter = s.counter and (s.party is null or k.party = s.party)
-    group by all
 ),
 -- Invoice numbers need not be in order of time.
 number_gaps as (
     select
         'number' as kind,
-        s.party,
-        least(a.dated, b.dated) as expected_from,
-        greatest(a.dated, b.dated) as expected_to,
-        s.step - 1 as missing,
-        a.invoice_number as after_invoice,
-        b.invoice_number as before_invoice,
+        n.party,
+        least(n.dated, n.before_dated) as expected_from,
+        greatest(n.dated, n.before_dated) as expected_to,
+        n.step - 1 as missing,
+        n.invoice_number as after_invoice,
+        n.before_invoice,
         null as usual_step
-    from skipped as s
-    join neighbours as a
-        on a.sequence = s.sequence and a.counter = s.counter and a.party is not distinct from s.party
-    join neighbours as b
-        on b.sequence = s.sequence and b.counter = s.counter + s.step and b.party is not distinct from s.party
+    from number_steps as n
+    join series as s on s.sequence = n.sequence and s.party is not distinct from n.party
+    where n.step > 1
 ),
 gaps as (
     select * from voided_periods

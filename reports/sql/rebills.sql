@@ -90,7 +90,8 @@ shared as (
         on l.carrier = v.carrier and l.tracking_number = v.tracking_number and l.currency_code = v.currency_code
         and l.dated >= v.dated
 ),
-replacements as (
+-- Zero or negative cost has no share.
+chosen as (
     select
         s.invoice_id,
         s.currency_code,
@@ -100,15 +101,10 @@ replacements as (
         sum(s.cost_before) as cost_before,
         sum(s.cost_after) as cost_after
     from shared as s
-    group by all
-),
--- Zero or negative cost has no share.
-chosen as (
-    select r.*
-    from replacements as r
-    join invoices_voided as v on v.invoice_id = r.invoice_id and v.currency_code = r.currency_code
-    where r.numbers * 100 >= v.numbers * $min_shared_percent
-    and (v.billing_cost <= 0 or r.cost_before * 100 >= v.billing_cost * $min_shared_percent)
+    join invoices_voided as v using (invoice_id, currency_code)
+    group by s.invoice_id, s.currency_code, s.replacement_id, v.numbers, v.billing_cost
+    having count(*) * 100 >= v.numbers * $min_shared_percent
+    and (v.billing_cost <= 0 or sum(s.cost_before) * 100 >= v.billing_cost * $min_shared_percent)
 ),
 missing as (
     select v.invoice_id, v.currency_code, count(*) as numbers, sum(v.cost) as cost

@@ -31,17 +31,11 @@ with later as (
 instants as (
     select coalesce(cast($first as timestamptz), second_at - interval 30 day) as first_at, second_at from later
 ),
-first_files as (
-    from files_on((select first_at from instants))
-),
-second_files as (
-    from files_on((select second_at from instants))
-),
 -- Only these invoices can differ; the rows of all others stay unread.
 changed as (
     select coalesce(s.invoice_id, f.invoice_id) as invoice_id, f.load_id as first_load, s.load_id as second_load
-    from first_files as f
-    full join second_files as s on s.invoice_id = f.invoice_id
+    from files_on((select first_at from instants)) as f
+    full join files_on((select second_at from instants)) as s on s.invoice_id = f.invoice_id
     where f.file_sha256 is distinct from s.file_sha256
 ),
 -- The sum of the hashes of all cells is the same for the same lines in any order.

@@ -81,7 +81,9 @@ export class Exports {
     return {
       presignedUrl: presign({ storageUrl: storageUrl(), signingSecret, key: file.key, expiresAt }),
       presignedUrlExpiresAt: new Date(announced.getTime() + skewMs).toISOString(),
-      fileHashSha256: wrongHash ? otherHash(invoice.invoiceId) : file.sha256,
+      fileHashSha256: wrongHash
+        ? bytesFrom(32, 'wrong hash', invoice.invoiceId).toString('hex')
+        : file.sha256,
       fileSizeBytes: file.sizeBytes + (wrongSize === null ? 0 : numberParam(wrongSize, 'by')),
     };
   }
@@ -106,8 +108,4 @@ export class Exports {
     );
     return this.#sample;
   }
-}
-
-function otherHash(invoiceId: string): string {
-  return bytesFrom(32, 'wrong hash', invoiceId).toString('hex');
 }

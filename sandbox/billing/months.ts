@@ -3,6 +3,7 @@
 import type { Shipment, Tenant } from '../model.ts';
 import { fixedText } from '../money.ts';
 import { type Random, randomFrom } from '../randomness.ts';
+import { addDays, earlierDate } from '../storage/shipments.ts';
 import type { NewInvoice } from './new-invoice.ts';
 
 export interface PlannedInvoice {
@@ -19,7 +20,7 @@ export interface Planted {
   readonly amount: string;
 }
 
-export interface MonthsRequest {
+interface MonthsRequest {
   readonly seed: number;
   readonly months: number;
   /** Per invoice, without the planted ones. */
@@ -104,26 +105,26 @@ export type Finding =
   | 'dearer when billed again'
   | 'credit';
 
-export interface BilledLine {
+interface BilledLine {
   readonly line: Shipment;
   readonly wrong: Readonly<Partial<Record<Finding, string>>>;
 }
 
-export interface Period {
+interface Period {
   readonly start: string;
   readonly end: string;
   readonly invoiced: string;
 }
 
 /** Lines that the tenant's next invoice bills again or credits. */
-export interface LeftOver {
+interface LeftOver {
   readonly twice: BilledLine | null;
   readonly credit: BilledLine | null;
 }
 
-export const NOTHING_LEFT: LeftOver = { twice: null, credit: null };
+const NOTHING_LEFT: LeftOver = { twice: null, credit: null };
 
-export interface MonthToBill {
+interface MonthToBill {
   readonly random: Random;
   readonly tenant: Tenant | null;
   readonly period: Period;
@@ -134,7 +135,7 @@ export interface MonthToBill {
   readonly credits: 'far above the usual' | 'billed twice';
 }
 
-export function billMonth(month: MonthToBill): {
+function billMonth(month: MonthToBill): {
   readonly lines: readonly BilledLine[];
   readonly leftOver: LeftOver;
 } {
@@ -151,7 +152,7 @@ export function billMonth(month: MonthToBill): {
   const farOff = second === undefined ? null : sixfold(second);
   if (farOff !== null) lines[1] = farOff;
   for (let late = 0; late < month.lateLines; late += 1) {
-    const shipDate = daysAfter(period.start, -40 - random.below(30));
+    const shipDate = addDays(period.start, -40 - random.below(30));
     planted.push(alsoWrong(draw(month, shipments + late, shipDate), 'late'));
   }
   const credited = month.credits === 'billed twice' ? twice : farOff;
@@ -226,7 +227,7 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
   // Lines that are billed twice a month later are not late at the same time.
   const firstDay = at < 3 ? 9 : 0;
   const shipDate =
-    shippedOn ?? daysAfter(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));
+    shippedOn ?? addDays(period.start, firstDay + random.below(Number(period.end.slice(8)) - firstDay));
   const cents = centsOf(service, zone, pounds) + 25 * CARRIERS.indexOf(carrier);
   return pricedAt(
     cents,
@@ -237,7 +238,7 @@ function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
       trackingNumber: `1Z${period.start.replaceAll('-', '')}${random.below(1_000_000).toFixed(0).padStart(6, '0')}${at.toFixed(0).padStart(5, '0')}`,
       carrier,
       carrierZone: String(zone),
-      carrierInvoiceDate: earlierOf(daysAfter(shipDate, 3 + random.below(5)), period.invoiced),
+      carrierInvoiceDate: earlierDate(addDays(shipDate, 3 + random.below(5)), period.invoiced),
       serviceLevel: service.name,
     },
     month,
@@ -270,15 +271,7 @@ function pricedAt(
   };
 }
 
-function earlierOf(one: string, other: string): string {
-  return one < other ? one : other;
-}
-
-function daysAfter(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
-}
-
 /** Rounded to the cent. */
-export function times(text: string, hundredths: number): string {
+function times(text: string, hundredths: number): string {
   return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

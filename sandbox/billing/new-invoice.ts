@@ -5,7 +5,7 @@ import { parseMoney } from '../money.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError } from '../refusal.ts';
 import { type CsvFacts, measureCsv } from '../storage/csv-file.ts';
-import { type InvoiceContent, shipmentsOf } from '../storage/shipments.ts';
+import { addDays, type InvoiceContent, shipmentsOf } from '../storage/shipments.ts';
 import type { InvoiceBook } from './invoice-book.ts';
 
 const TENANTS = [
@@ -226,10 +226,6 @@ function isDate(text: unknown): boolean {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const at = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
-}
-
-function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 function refuse(message: string): never {

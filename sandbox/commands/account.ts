@@ -106,7 +106,7 @@ export function revokeTokensCommand(): Command {
   });
 }
 
-function namedValues(values: object): string[] {
+export function namedValues(values: object): string[] {
   return table(['', ''], Object.entries(values)).slice(1);
 }
 

@@ -1,8 +1,9 @@
 import { Command, Option } from 'commander';
-import { type Sandbox, type SandboxAccount, type SandboxOptions, startSandbox } from '../service.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
+import { namedValues } from './account.ts';
 import { decimalNumber, given, wholeNumber } from './arguments.ts';
-import { CommandFailure, conclude, dataDirOf, EXIT, systemFailure } from './verb.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, snakeKeys, systemFailure } from './verb.ts';
 
 interface ServeOptions extends SandboxOptions {
   readonly data?: string;
@@ -99,10 +100,10 @@ async function start(options: ServeOptions): Promise<Sandbox> {
 }
 
 function announce(sandbox: Sandbox, json: boolean): void {
-  const addresses = addressesOf(sandbox);
-  const production = addressesOf(sandbox.production);
+  const addresses = snakeKeys(sandbox.connection) as Readonly<Record<string, string>>;
+  const production = snakeKeys(sandbox.production.connection);
   if (json) process.stdout.write(`${JSON.stringify({ ...addresses, production })}\n`);
-  else printAddresses(addresses);
+  else for (const line of namedValues(addresses)) process.stderr.write(`${line}\n`);
   process.stderr.write(
     `The sandbox is ready; Ctrl-C stops it. Its page: ${sandbox.pageUrl}\n` +
       'The production account: billsync sandbox connection --production\n',
@@ -116,26 +117,6 @@ function warnOfOpenHost({ host = '127.0.0.1', adminOpen = false }: ServeOptions)
       ? `Other machines reach the sandbox at ${host}, its credentials and its admin API included.\n`
       : `Other machines reach the API and storage at ${host}; the admin API and the page answer this machine only (--admin-open).\n`,
   );
-}
-
-function printAddresses(addresses: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(addresses))
-    process.stderr.write(`${name.padEnd(14)} ${value}\n`);
-}
-
-function addressesOf(account: SandboxAccount): Record<string, string> {
-  return {
-    base_url: account.baseUrl,
-    auth_url: account.authUrl,
-    storage_url: account.storageUrl,
-    admin_url: account.adminUrl,
-    page_url: account.pageUrl,
-    ca_file: account.caFile,
-    client_id: account.clientId,
-    client_secret: account.clientSecret,
-    api_key: account.apiKey,
-    partner_id: account.partnerId,
-  };
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

@@ -18,8 +18,6 @@ export interface AdminCall {
   readonly body?: unknown;
 }
 
-export const DEFAULT_DATA_DIR = './sandbox-data';
-
 export class AdminClient {
   readonly #url: string;
   readonly #agent: Agent;
@@ -86,7 +84,7 @@ export class AdminClient {
 }
 
 export function dataDirOf({ data }: ConnectionOptions): string {
-  return data ?? process.env.SANDBOX_DATA_DIR ?? DEFAULT_DATA_DIR;
+  return data ?? process.env.SANDBOX_DATA_DIR ?? './sandbox-data';
 }
 
 function readCa(path: string): string {

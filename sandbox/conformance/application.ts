@@ -56,42 +56,6 @@ export class RefusalError extends Error {
   }
 }
 
-export interface Application {
-  partnerName(): Promise<string>;
-  /** Empty for partners that do not use the tenant feature. */
-  tenants(): Promise<readonly Tenant[]>;
-
-  /** @throws RefusalError when a setting is against the rules */
-  addWebhook(settings: WebhookSettings): Promise<Webhook>;
-  webhooks(): Promise<readonly Webhook[]>;
-  enableWebhook(webhookId: string): Promise<void>;
-  disableWebhook(webhookId: string): Promise<void>;
-  deleteWebhook(webhookId: string): Promise<void>;
-  sendTest(webhookId: string): Promise<void>;
-
-  createInvoice(request: InvoiceRequest): Promise<ApplicationInvoice>;
-  /** @throws RefusalError when the table of spec 3 has no such move */
-  submit(invoiceId: string): Promise<ApplicationInvoice>;
-  approve(invoiceId: string): Promise<ApplicationInvoice>;
-  cancel(invoiceId: string): Promise<ApplicationInvoice>;
-  invoice(invoiceId: string): Promise<ApplicationInvoice>;
-  deliveryLog(invoiceId: string): Promise<readonly LoggedDelivery[]>;
-
-  runSchedule(settings: {
-    readonly autoApprove: boolean;
-    readonly tenants: 'all' | readonly string[];
-    /** By tenant id, where auto-approve differs. */
-    readonly overrides: Readonly<Record<string, boolean>>;
-  }): Promise<readonly ApplicationInvoice[]>;
-
-  /** Spec 6, rule 6. */
-  failExport(invoiceId: string): Promise<void>;
-  failRegenerate(invoiceId: string): Promise<void>;
-
-  addApiKey(): Promise<{ readonly keyId: string; readonly key: string }>;
-  deactivateApiKey(keyId: string): Promise<void>;
-}
-
 interface AdminRegistration {
   readonly registrationId: string;
   readonly name: string;
@@ -106,7 +70,7 @@ interface AdminDelivery {
   readonly attempts: readonly object[];
 }
 
-export class AdminApplication implements Application {
+export class Application {
   readonly #http: Http;
   readonly #adminUrl: string;
 
@@ -120,10 +84,12 @@ export class AdminApplication implements Application {
     return partner.name;
   }
 
+  /** Empty for partners that do not use the tenant feature. */
   tenants(): Promise<readonly Tenant[]> {
     return this.#call('GET', '/tenants');
   }
 
+  /** @throws RefusalError when a setting is against the rules */
   async addWebhook(settings: WebhookSettings): Promise<Webhook> {
     return toWebhook(await this.#call<AdminRegistration>('POST', '/registrations', settings));
   }
@@ -152,12 +118,18 @@ export class AdminApplication implements Application {
     return this.#call('POST', '/invoices', request);
   }
 
+  /** @throws RefusalError when the table of spec 3 has no such move */
   submit(invoiceId: string): Promise<ApplicationInvoice> {
     return this.#call('POST', `/invoices/${invoiceId}/submit`);
   }
 
   approve(invoiceId: string): Promise<ApplicationInvoice> {
     return this.#call('POST', `/invoices/${invoiceId}/approve`);
+  }
+
+  async finalize(invoiceId: string): Promise<ApplicationInvoice> {
+    await this.submit(invoiceId);
+    return this.approve(invoiceId);
   }
 
   cancel(invoiceId: string): Promise<ApplicationInvoice> {
@@ -179,10 +151,16 @@ export class AdminApplication implements Application {
     }));
   }
 
-  async runSchedule(
-    settings: Parameters<Application['runSchedule']>[0],
-  ): Promise<readonly ApplicationInvoice[]> {
-    const { autoApprove, tenants, overrides } = settings;
+  async runSchedule({
+    autoApprove,
+    tenants,
+    overrides,
+  }: {
+    readonly autoApprove: boolean;
+    readonly tenants: 'all' | readonly string[];
+    /** By tenant id, where auto-approve differs. */
+    readonly overrides: Readonly<Record<string, boolean>>;
+  }): Promise<readonly ApplicationInvoice[]> {
     const schedule = { name: 'Conformance', autoApprove, tenants, tenantOverrides: overrides, shipments: 2 };
     const { scheduleId } = await this.#call<{ scheduleId: string }>('POST', '/schedules', schedule);
     const invoices = await this.#call<readonly ApplicationInvoice[]>('POST', `/schedules/${scheduleId}/run`);
@@ -190,6 +168,7 @@ export class AdminApplication implements Application {
     return invoices;
   }
 
+  /** Spec 6, rule 6. */
   async failExport(invoiceId: string): Promise<void> {
     await this.#call('POST', '/faults', { name: 'export-failure', count: 1, target: { invoiceId } });
   }

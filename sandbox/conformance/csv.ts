@@ -1,4 +1,6 @@
 import { parse } from 'csv-parse/sync';
+import type { Answer } from './http.ts';
+import { broken } from './rule.ts';
 
 export const HEADERS = [
   'Tenant',
@@ -20,21 +22,17 @@ export type Header = (typeof HEADERS)[number];
 
 export type CsvRow = Readonly<Record<Header, string>>;
 
-export interface Csv {
-  readonly header: readonly string[];
-  readonly rows: readonly CsvRow[];
-}
-
-/** @throws Error when a record is not fourteen fields, separated and quoted as RFC 4180 has it */
-export function readCsv(body: Buffer): Csv {
-  const records = parse(body, { record_delimiter: '\r\n', relax_quotes: false, bom: false }) as string[][];
-  const [header = [], ...rows] = records;
-  return {
-    header,
-    rows: rows.map(
+/** @throws BrokenRuleError when a record is not fourteen fields, separated and quoted as RFC 4180 has it */
+export function rowsOf({ body }: Pick<Answer, 'body'>): readonly CsvRow[] {
+  try {
+    const options = { record_delimiter: '\r\n', relax_quotes: false, bom: false, from: 2 };
+    const records = parse(body, options) as string[][];
+    return records.map(
       (cells) => Object.fromEntries(HEADERS.map((name, at) => [name, cells[at] ?? ''])) as CsvRow,
-    ),
-  };
+    );
+  } catch (error) {
+    return broken(`the file is no CSV: ${(error as Error).message}`);
+  }
 }
 
 /** Line ends outside quotes. */

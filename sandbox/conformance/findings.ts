@@ -2,7 +2,8 @@ import { parse } from 'lossless-json';
 import { type Answer, excerpt } from './http.ts';
 import { type Row, typeSketch, type Verdict } from './rule.ts';
 import { findApiKeyHeader } from './rules/authorization.ts';
-import { approvedInvoice, download } from './stories.ts';
+import { UNKNOWN_INVOICE } from './service.ts';
+import { approvedInvoice, download, readableInvoiceId } from './stories.ts';
 import { SkippedRuleError, type SuiteContext, skip } from './suite-context.ts';
 
 export interface Finding {
@@ -19,7 +20,6 @@ interface Question {
   readonly look: (context: SuiteContext) => Promise<string>;
 }
 
-const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 /** The other headers of a delivery may be a signature. */
 const ORDINARY_HEADERS = ['host', 'connection', 'content-length', 'content-type', 'user-agent', 'accept'];
 
@@ -27,13 +27,13 @@ const QUESTIONS: readonly Question[] = [
   {
     section: '4.4',
     question: 'Response body of get invoice details',
-    look: async (context) => describe(await context.service.details(await invoiceId(context))),
+    look: async (context) => describe(await context.service.details(await readableInvoiceId(context))),
   },
   {
     section: '4.5',
     question: 'Response format and headers of export-csv',
     look: async (context) => {
-      const { status, headers } = await context.service.exportCsv(await invoiceId(context));
+      const { status, headers } = await context.service.exportCsv(await readableInvoiceId(context));
       return `${status}, ${headersOf(headers, /^(content-|etag|transfer|accept-ranges|cache)/)}`;
     },
   },
@@ -143,11 +143,6 @@ export async function collectFindings(context: SuiteContext): Promise<readonly F
   );
 }
 
-async function invoiceId(context: SuiteContext): Promise<string> {
-  if (context.hasApplication) return (await context.once(approvedInvoice)).invoiceId;
-  return context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
-}
-
 function describe({ status, headers, body }: Answer): string {
   const type = headers['content-type'] ?? 'no content type';
   return `${status} ${type} ${sketchOf(body)}`;
@@ -177,11 +172,7 @@ export interface Report {
 const MARKS: Readonly<Record<Verdict, string>> = { pass: 'pass', fail: 'FAIL', skipped: 'skip' };
 const COLORS: Readonly<Record<Verdict, string>> = { pass: '32', fail: '1;31', skipped: '33' };
 
-export interface PrintOptions {
-  readonly isColored: boolean;
-}
-
-export function renderReport({ rows, findings, service }: Report, { isColored }: PrintOptions): string {
+export function renderReport({ rows, findings, service }: Report, isColored: boolean): string {
   const widest = Math.max(0, ...rows.map(({ rule }) => rule.length));
   const paint = (text: string, code: string) => (isColored ? `\u001b[${code}m${text}\u001b[0m` : text);
   const lines = rows.map(({ section, rule, verdict, seen }) => {

@@ -6,7 +6,7 @@ import { Agent, request } from 'undici';
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
   readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string;
 }
 
@@ -21,7 +21,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 
   constructor(url: string, cause: unknown) {
-    super(`${originOf(url)} does not answer: ${reasonOf(cause)}`, { cause });
+    super(`${URL.parse(url)?.origin ?? url} does not answer: ${reasonOf(cause)}`, { cause });
   }
 }
 
@@ -94,10 +94,6 @@ function flat(headers: Readonly<Record<string, string | string[] | undefined>>):
     if (value !== undefined) all[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
   }
   return all;
-}
-
-function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : url;
 }
 
 function reasonOf(cause: unknown): string {

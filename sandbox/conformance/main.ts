@@ -5,9 +5,9 @@
 
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { startSandbox } from '../service.ts';
 import { collectFindings, type Report, renderReport, summary } from './findings.ts';
 import { UnreachableError } from './http.ts';
-import { startOwnSandboxes } from './own-sandbox.ts';
 import { RefusedCredentialsError } from './service.ts';
 import { isNamed, RULES, runSuite } from './suite.ts';
 import { type OpenContextOptions, openSuiteContext } from './suite-context.ts';
@@ -93,12 +93,24 @@ async function run(options: Options): Promise<number> {
   }
 }
 
-function startOwn({ responseLimit, ...options }: Options) {
+/** One sandbox with the lifetimes of the specification, and one whose tokens and URLs expire while a rule waits. */
+async function startOwn({ responseLimit, ...options }: Options) {
   const stray = (['authUrl', 'clientId', 'clientSecret', 'caFile', 'adminUrl'] as const).filter(
     (name) => options[name],
   );
   if (stray.length > 0) throw new UsageError(`${stray.join(', ')} need --base-url.`);
-  return startOwnSandboxes(responseLimit);
+  const limit = { deliveryTimeoutMs: responseLimit * 1_000 };
+  const short = { tokenLifetimeSeconds: 2, urlLifetimeSeconds: 2 };
+  const [target, shortLived] = await Promise.all([
+    startSandbox(limit),
+    startSandbox({ ...limit, ...short, wirePrefix: 'service', partnerKind: 'enterprise' }),
+  ]);
+  // Without the credentials of production: the suite tries those of the test account there.
+  const { baseUrl, authUrl } = target.production;
+  return {
+    options: { target, shortLived, otherEnvironment: { baseUrl, authUrl } },
+    close: () => Promise.all([target.close(), shortLived.close()]),
+  };
 }
 
 async function checkContext(where: OpenContextOptions, options: Options): Promise<Report> {
@@ -168,9 +180,7 @@ function print({ service, rows, findings }: Report, { json, quiet }: Options): v
     if (quiet !== true) process.stderr.write(`${summary(rows)}\n`);
     return;
   }
-  process.stdout.write(
-    renderReport({ service, rows, findings }, { isColored: process.stdout.isTTY === true }),
-  );
+  process.stdout.write(renderReport({ service, rows, findings }, process.stdout.isTTY === true));
 }
 
 function explain(error: unknown, { verbose }: Options): number {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generate } from 'selfsigned';
+import { createTlsMaterial } from '../security/tls.ts';
 import { isObject, jsonObject, textOf } from './http.ts';
 
 export interface ReceivedRequest {
@@ -41,19 +41,7 @@ export class Receiver {
   }
 
   static async start(): Promise<Receiver> {
-    const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
-      keyType: 'ec',
-      extensions: [
-        { name: 'basicConstraints', cA: true },
-        {
-          name: 'subjectAltName',
-          altNames: [
-            { type: 2, value: 'localhost' },
-            { type: 7, ip: '127.0.0.1' },
-          ],
-        },
-      ],
-    });
+    const { certPem: cert, keyPem: key } = await createTlsMaterial();
     const server = createServer({ cert, key });
     const receiver = new Receiver(server);
     server.on('request', (request, response) => void receiver.#receive(request, response));

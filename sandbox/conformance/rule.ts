@@ -3,8 +3,10 @@
 import { digitsOf, isObject } from './http.ts';
 import type { SuiteContext } from './suite-context.ts';
 
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 const FORMS: readonly (readonly [string, RegExp])[] = [
-  ['uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i],
+  ['uuid', UUID],
   ['date', /^\d{4}-\d\d-\d\d$/],
   ['instant', /^\d{4}-\d\d-\d\dT\d\d:\d\d/],
   ['url', /^https?:\/\//],

@@ -7,7 +7,7 @@ import type {
   Tenant,
   WebhookSettings,
 } from './application.ts';
-import { type Csv, readCsv } from './csv.ts';
+import type { CsvRow } from './csv.ts';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from './http.ts';
 import type { Choose, ReceivedRequest } from './receiver.ts';
 import { broken, hold } from './rule.ts';
@@ -107,8 +107,7 @@ export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvo
     all.push(await application.createInvoice({ tenant: tenantId, shipments: 3 }));
   const sources = all.filter(({ currencyCode }) => currencyCode === all[0]?.currencyCode);
   for (const { invoiceId } of sources) {
-    await application.submit(invoiceId);
-    await application.approve(invoiceId);
+    await application.finalize(invoiceId);
   }
   const request = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
   return { ...(await approve(context, path, request, null)), sources };
@@ -131,8 +130,7 @@ export async function unexportedInvoice(context: SuiteContext) {
   const { path } = await openEndpoint(context);
   const { invoiceId } = await application.createInvoice({ shipments: 4 });
   await application.failExport(invoiceId);
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   const marker = await application.createInvoice({ shipments: 1 });
   await receiveEvent(context, path, marker.invoiceId, 'invoice_created');
   return { invoiceId, received: await receive(context, { path, invoiceId, count: 1 }) };
@@ -144,25 +142,18 @@ export interface Download {
   readonly url: string;
   readonly answer: Answer;
   readonly sha256: string;
-  /** null when the file cannot be read as a CSV. */
-  readonly csv: Csv | null;
-  readonly csvProblem: string | null;
-  /** null unless the suite made the invoice. */
-  readonly approved: ApprovedInvoice | null;
+}
+
+export async function readableInvoiceId(context: SuiteContext): Promise<string> {
+  if (context.hasApplication) return (await context.once(approvedInvoice)).invoiceId;
+  return context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
 }
 
 export async function download(context: SuiteContext): Promise<Download> {
-  const approved = context.hasApplication ? await context.once(approvedInvoice) : null;
-  const invoiceId =
-    approved?.invoiceId ?? context.invoiceIds[0] ?? skip('no invoice was given (--invoice ID)');
-  return downloadOf(context.service, invoiceId, approved);
+  return downloadOf(context.service, await readableInvoiceId(context));
 }
 
-export async function downloadOf(
-  service: Service,
-  invoiceId: string,
-  approved: ApprovedInvoice | null,
-): Promise<Download> {
+export async function downloadOf(service: Service, invoiceId: string): Promise<Download> {
   const regenerated = await service.regenerate(invoiceId);
   const location = jsonObject(regenerated.body) ?? {};
   const url = textOf(location.presignedUrl);
@@ -170,22 +161,10 @@ export async function downloadOf(
   const answer = await service.plain({ url });
   hold(answer.status === 200, `the presigned URL answered ${answer.status} ${excerpt(answer.body)}`);
   const sha256 = createHash('sha256').update(answer.body).digest('hex');
-  return { invoiceId, location, url, answer, sha256, approved, ...tryCsv(answer.body) };
+  return { invoiceId, location, url, answer, sha256 };
 }
 
-export function tryCsv(body: Buffer): Pick<Download, 'csv' | 'csvProblem'> {
-  try {
-    return { csv: readCsv(body), csvProblem: null };
-  } catch (error) {
-    return { csv: null, csvProblem: (error as Error).message };
-  }
-}
-
-export function rowsOf({ csv, csvProblem }: Pick<Download, 'csv' | 'csvProblem'>): Csv['rows'] {
-  return csv?.rows ?? broken(`the file is no CSV: ${csvProblem}`);
-}
-
-export function sumOf(rows: Csv['rows']): Decimal {
+export function sumOf(rows: readonly CsvRow[]): Decimal {
   return rows.reduce((sum, row) => sum.plus(decimal(row['Billing Cost'])), new Decimal(0));
 }
 
@@ -202,8 +181,7 @@ async function approve(context: SuiteContext, path: string, request: InvoiceRequ
   const { application } = context;
   const { invoiceId } = await application.createInvoice(request);
   const created = await receiveEvent(context, path, invoiceId, 'invoice_created');
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   const finalized = await receiveEvent(context, path, invoiceId, 'invoice_finalized');
   return {
     invoiceId,

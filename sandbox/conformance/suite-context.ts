@@ -1,4 +1,4 @@
-import { AdminApplication, type Application } from './application.ts';
+import { Application } from './application.ts';
 import { Http } from './http.ts';
 import { Receiver } from './receiver.ts';
 import { Service } from './service.ts';
@@ -105,7 +105,7 @@ export async function openSuiteContext(options: OpenContextOptions): Promise<Ope
   const open = (one: Target) => {
     const http = new Http(one.caPem);
     https.push(http);
-    const application = one.adminUrl === null ? null : new AdminApplication(http, one.adminUrl);
+    const application = one.adminUrl === null ? null : new Application(http, one.adminUrl);
     return { service: new Service({ ...one, http }), application };
   };
   const { service, application } = open(target);

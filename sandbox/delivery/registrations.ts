@@ -110,16 +110,12 @@ function isSubscribed(
 }
 
 function checkUrl(text: string): string {
-  const url = parseUrl(text);
+  const url = URL.parse(text);
   if (url === null) return refuse(`Payload URL "${text}" is not a URL.`);
   if (url.protocol !== 'https:')
     refuse('Payload URL has to be https; HTTP endpoints are unsupported (spec 2.3).');
   if (url.username !== '' || url.password !== '') refuse('Payload URL holds credentials; use a header.');
   return text;
-}
-
-function parseUrl(text: string): URL | null {
-  return URL.canParse(text) ? new URL(text) : null;
 }
 
 function checkEventTypes(types: readonly string[]): readonly EventType[] {

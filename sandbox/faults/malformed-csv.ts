@@ -129,8 +129,13 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
 
 export const MALFORMATION_NAMES = Object.keys(MALFORMATIONS);
 
-function records({ header: names, rows, field }: Parts): string[] {
-  return [names, ...rows].map((cells) => `${cells.map(field).join(',')}\r\n`);
+export function* csvRecords({ header: names, rows, field }: Parts): Generator<string> {
+  yield `${names.map(field).join(',')}\r\n`;
+  for (const cells of rows) yield `${cells.map(field).join(',')}\r\n`;
+}
+
+function records(parts: Parts): string[] {
+  return [...csvRecords(parts)];
 }
 
 function header(description: string, change: (names: readonly string[]) => readonly string[]): Malformation {

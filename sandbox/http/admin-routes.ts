@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account, Connection } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
@@ -18,6 +19,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...DELIVERY_OPERATIONS,
   ...FAULT_OPERATIONS,
 ];
+
+const NDJSON = 'application/x-ndjson; charset=utf-8';
 
 export interface AdminRoutesOptions {
   readonly account: Account;
@@ -59,7 +62,9 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
 
   app.get('/connection', async () => connection());
   app.get('/openapi.json', async () => openapiDocument());
-  app.get('/billed-shipments', (_request, reply) => streamLines(reply, billedRows(account)));
+  app.get('/billed-shipments', (_request, reply) =>
+    reply.type(NDJSON).send(Readable.from(jsonLines(billedRows(account)))),
+  );
   app.get('/activity/follow', (_request, reply) => followActivity(account, reply));
 }
 
@@ -107,27 +112,22 @@ function sendError(error: Error & { statusCode?: number }, reply: FastifyReply) 
   return reply.code(status).send({ error: code, error_description: error.message });
 }
 
-async function streamLines(reply: FastifyReply, values: AsyncIterable<object>): Promise<void> {
-  reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+async function* jsonLines(values: AsyncIterable<object>): AsyncGenerator<string> {
   let text = '';
   for await (const value of values) {
     text += `${JSON.stringify(value)}\n`;
     if (text.length < 32 * 1024) continue;
-    if (!raw.write(text))
-      await new Promise<void>((resolve) => raw.once('drain', resolve).once('close', resolve));
-    if (raw.destroyed) return;
+    yield text;
     text = '';
   }
-  raw.end(text);
+  yield text;
 }
 
 /** Stays open until the reader disconnects. */
 function followActivity({ activity }: Account, reply: FastifyReply): void {
   reply.hijack();
   const { raw } = reply;
-  raw.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8' });
+  raw.writeHead(200, { 'content-type': NDJSON });
   raw.flushHeaders();
   const stop = activity.follow((line) => void raw.write(`${JSON.stringify(line)}\n`));
   raw.on('close', stop);

@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
@@ -180,16 +181,15 @@ async function write({ reply, account }: Exchange, shaped: Shaped): Promise<void
   if (length !== undefined && shaped.hideLength !== true) headers['content-length'] = String(length);
   raw.writeHead(shaped.status, headers);
   if (reply.request.method === 'HEAD') return void raw.end();
-  let sent = 0;
-  for await (const chunk of dripped(shaped)) {
-    const rest = shaped.cutAt === undefined ? chunk.length : shaped.cutAt - sent;
-    const part = rest < chunk.length ? chunk.subarray(0, rest) : chunk;
-    sent += part.length;
-    if (!raw.write(part) && !(await drained(raw))) return;
-    if (shaped.cutAt !== undefined && sent >= shaped.cutAt) break;
+  const isWhole = shaped.cutAt === undefined || shaped.endCleanly === true;
+  try {
+    await pipeline(cutOff(dripped(shaped), shaped.cutAt), raw, { end: isWhole });
+  } catch {
+    // The reader is gone.
+    return;
   }
-  if (shaped.cutAt === undefined || shaped.endCleanly === true) raw.end();
-  else breakOff(raw);
+  // Flushes the written bytes first.
+  if (!isWhole) raw.write('', () => setTimeout(() => raw.destroy(), 20));
 }
 
 async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
@@ -205,25 +205,13 @@ async function* dripped({ body, drip }: Shaped): AsyncGenerator<Buffer> {
   }
 }
 
-/** false when the reader is gone. */
-function drained(raw: FastifyReply['raw']): Promise<boolean> {
-  if (raw.destroyed) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const settle = (alive: boolean) => {
-      raw.off('drain', onDrain);
-      raw.off('close', onClose);
-      resolve(alive);
-    };
-    const onDrain = () => settle(true);
-    const onClose = () => settle(false);
-    raw.on('drain', onDrain);
-    raw.on('close', onClose);
-  });
-}
-
-/** Flushes the written bytes first. */
-function breakOff(raw: FastifyReply['raw']): void {
-  raw.write('', () => setTimeout(() => raw.destroy(), 20));
+async function* cutOff(chunks: AsyncIterable<Buffer>, cutAt = Infinity): AsyncGenerator<Buffer> {
+  let left = cutAt;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, Math.min(left, chunk.length));
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
 }
 
 function reset(reply: FastifyReply): void {

@@ -4,7 +4,6 @@ import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../ch
 import type { Place } from '../faults/fault-catalogue.ts';
 import type { Moment } from '../faults/faults.ts';
 import type { Invoice } from '../model.ts';
-import { RefusalError } from '../refusal.ts';
 import { type Answer, answer, json } from './answer.ts';
 import { guarded, issueToken } from './callers.ts';
 
@@ -132,13 +131,8 @@ function exportCsv(account: Account, invoiceId: string): Answer {
   };
 }
 
-function find({ billing }: Account, invoiceId: string): Invoice | null {
-  try {
-    return billing.invoice(invoiceId.toLowerCase());
-  } catch (error) {
-    if (error instanceof RefusalError) return null;
-    throw error;
-  }
+function find({ store }: Account, invoiceId: string): Invoice | null {
+  return store.get('invoice', invoiceId.toLowerCase()) ?? null;
 }
 
 function momentOf(account: Account, place: Place, invoiceId: string): Moment {

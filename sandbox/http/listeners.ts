@@ -1,5 +1,5 @@
 /** Object storage is another host in real life and so another origin here; the production account is below /production. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
@@ -44,7 +44,7 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
     const prefix = `/exports-${account.environment}`;
     await storage.register(async (app) => storageRoutes(app, { account, signingSecret }), { prefix });
   }
-  const storageUrl = await listen(storage, host, options.storagePort, last?.storagePort);
+  const storageUrl = await listen(storage, host, options.storagePort, last.storagePort);
 
   const api = createServer(keys);
   for (const account of Object.values(accounts)) {
@@ -61,7 +61,7 @@ export async function startListeners(options: ListenersOptions): Promise<Listene
       { prefix },
     );
   }
-  const apiUrl = await listen(api, host, options.port, last?.port).catch(async (error: unknown) => {
+  const apiUrl = await listen(api, host, options.port, last.port).catch(async (error: unknown) => {
     await storage.close();
     throw error;
   });
@@ -106,12 +106,11 @@ function portOf(app: FastifyInstance): number {
   return (app.server.address() as AddressInfo).port;
 }
 
-function readPorts(path: string): Ports | null {
-  if (!existsSync(path)) return null;
+/** Empty when the file is missing or damaged. */
+function readPorts(path: string): Partial<Ports> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Ports;
   } catch {
-    rmSync(path);
-    return null;
+    return {};
   }
 }

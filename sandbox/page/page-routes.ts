@@ -8,8 +8,7 @@ import type { Account, Connection } from '../account.ts';
 import { RefusalError } from '../refusal.ts';
 import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
 import { Form } from './form.ts';
-import { NOTICES } from './notices.ts';
-import { type Page, renderPage, type Section } from './render.ts';
+import { type Page, renderPage } from './render.ts';
 import type { PageRequest, Route } from './section.ts';
 import { deliverySection } from './sections/deliveries.ts';
 import { faultSection } from './sections/faults.ts';
@@ -32,6 +31,31 @@ const ROUTES: readonly Route[] = [
   ...deliverySection,
   ...faultSection,
 ];
+
+/** Addresses contain the key, never the sentence. */
+const NOTICES: Readonly<Record<string, string>> = {
+  generated: 'The invoice was generated.',
+  submitted: 'The invoice waits for approval. No event is emitted for that.',
+  approved: 'The invoice is approved and invoice_finalized was emitted.',
+  unexported: 'The invoice is approved, its export failed, and no event was emitted.',
+  canceled: 'The invoice is canceled and invoice_voided was emitted.',
+  repaired: 'The invoice was exported again, rightly. No event is emitted for that.',
+  seeded: 'Invoices of every tenant in every status were generated.',
+  'webhook-added': 'The webhook is registered and inactive. Send a test payload, then enable it.',
+  'webhook-saved': 'The webhook was changed.',
+  'webhook-enabled': 'The webhook is active.',
+  'webhook-disabled': 'The webhook is inactive.',
+  'webhook-deleted': 'The webhook was deleted.',
+  'test-sent': 'A test payload is on its way; the delivery log shows the answer.',
+  'schedule-added': 'The schedule was created.',
+  'schedule-saved': 'The schedule was changed.',
+  'schedule-run': 'The schedule generated its invoices.',
+  'schedule-deleted': 'The schedule was deleted; its invoices stay.',
+  resent: 'The event is delivered once more.',
+  'fault-on': 'The fault is switched on.',
+  'fault-off': 'The fault is switched off.',
+  'faults-off': 'All faults are switched off.',
+};
 
 const ASSETS = [
   { file: 'page.css', type: 'text/css; charset=utf-8' },
@@ -178,6 +202,5 @@ function statusOf(error: Error & { statusCode?: number }): number {
 function errorPage(error: Error & { statusCode?: number }): Page {
   const status = statusOf(error);
   const title = status === 404 ? 'No such page' : status < 500 ? 'Refused' : 'Something went wrong';
-  const section: Section = 'overview';
-  return { view: 'error', title, section, data: { message: error.message, status } };
+  return { view: 'error', title, section: 'overview', data: { message: error.message, status } };
 }

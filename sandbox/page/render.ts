@@ -33,8 +33,6 @@ const STATUS_LABELS: Readonly<Record<InternalStatus, string>> = {
   CANCELED: 'Canceled',
 };
 
-const HELPERS = { statusLabel, badge, instant, duration, amount, count, bytes, plural, icon };
-
 export function renderPage(page: Page, { base, account, sequence, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
   const { title, section } = page;
@@ -48,10 +46,6 @@ const ICONS: Readonly<Record<Section, string>> = {
   ...{ schedules: iconNamed('clock'), deliveries: iconNamed('paper-airplane'), faults: iconNamed('bug') },
 };
 
-function icon(section: Section): string {
-  return ICONS[section];
-}
-
 function iconNamed(name: string): string {
   const file = import.meta.resolve(`@primer/octicons/build/svg/${name}-16.svg`);
   return readFileSync(fileURLToPath(file), 'utf8').replace(
@@ -60,9 +54,8 @@ function iconNamed(name: string): string {
   );
 }
 
-function statusLabel(status: InternalStatus): string {
-  return STATUS_LABELS[status];
-}
+const FORMATS = { badge, instant, duration, amount, count, bytes, plural };
+const HELPERS = { ...FORMATS, statusLabels: STATUS_LABELS, icons: ICONS };
 
 const COLORS: Readonly<Record<string, string>> = {
   ...{ DRAFT: 'yellow', PENDING_APPROVAL: 'azure', APPROVED: 'green', CANCELED: 'secondary' },

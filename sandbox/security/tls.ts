@@ -1,5 +1,6 @@
 /** The sandbox signs its own certificate, so that a client under test needs only one CA file (spec 1, 8). */
-import { webcrypto } from 'node:crypto';
+import { KeyObject, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -59,7 +60,7 @@ export async function createTlsMaterial(extraHosts: readonly string[] = []): Pro
         { type: 'ip', value: '127.0.0.1' },
         { type: 'ip', value: '::1' },
         ...extraHosts.map((value) => ({
-          type: isAddress(value) ? ('ip' as const) : ('dns' as const),
+          type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const),
           value,
         })),
       ]),
@@ -70,19 +71,10 @@ export async function createTlsMaterial(extraHosts: readonly string[] = []): Pro
   return {
     caPem: ca.toString('pem'),
     certPem: leaf.toString('pem'),
-    keyPem: await toPem(leafKeys.privateKey),
+    keyPem: KeyObject.from(leafKeys.privateKey).export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-}
-
-async function toPem(key: webcrypto.CryptoKey): Promise<string> {
-  const base64 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
-  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
-}
-
-function isAddress(host: string): boolean {
-  return /^[\d.]+$/.test(host) || host.includes(':');
 }

@@ -11,12 +11,10 @@ import { type Random, randomFrom } from '../randomness.ts';
 export interface BilledShipment {
   readonly shipment: Shipment;
   readonly cost: bigint;
-  readonly tenantId: string | null;
 }
 
 export type InvoiceContent = Pick<
   Invoice,
-  | 'tenantId'
   | 'startDate'
   | 'endDate'
   | 'invoiceDate'
@@ -38,12 +36,12 @@ export function* shipmentsOf(
   }
   if (invoice.lines !== null) {
     for (const shipment of invoice.lines) {
-      yield { shipment, cost: parseMoney(shipment.billingCost), tenantId: invoice.tenantId };
+      yield { shipment, cost: parseMoney(shipment.billingCost) };
     }
     return;
   }
   const random = randomFrom('shipments', invoice.contentSeed);
-  const days = daysBetween(invoice.startDate, invoice.endDate, 10);
+  const days = daysBetween(invoice.startDate, addDays(invoice.endDate, 10));
   const shipDays = days.length - 10;
   for (let index = 0; index < invoice.shipmentCount; index += 1) {
     yield drawShipment({ random, days, shipDays, invoice, index });
@@ -101,11 +99,11 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
       awkward ? random.pick(AWKWARD_ZONES) : String(2 + random.below(7)),
     ),
     carrierInvoiceDate: emptyOr(random, 25, () =>
-      earlier(days[day + 1 + random.below(9)] ?? invoice.endDate, invoice.invoiceDate),
+      earlierDate(days[day + 1 + random.below(9)] ?? invoice.endDate, invoice.invoiceDate),
     ),
     serviceLevel: emptyOr(random, 50, () => (awkward ? random.pick(AWKWARD_LEVELS) : random.pick(LEVELS))),
   };
-  return { shipment, cost: BigInt(cost.tenThousandths), tenantId: invoice.tenantId };
+  return { shipment, cost: BigInt(cost.tenThousandths) };
 }
 
 /** `toFixed` instead of `String`, whose results the engine caches: tens of megabytes for millions of rows. */
@@ -114,7 +112,7 @@ function digits(value: number, width: number): string {
 }
 
 /** A carrier billed the service before the service billed the partner. */
-function earlier(one: string, other: string): string {
+export function earlierDate(one: string, other: string): string {
   return one < other ? one : other;
 }
 
@@ -145,12 +143,14 @@ function emptyOr(random: Random, oneIn: number, draw: () => string): string {
   return random.below(oneIn) === 0 ? '' : draw();
 }
 
-/** Both ends included, and `extra` days behind them. */
-function daysBetween(from: string, to: string, extra: number): string[] {
-  const days: string[] = [];
-  const end = Date.parse(`${to}T00:00:00Z`) + extra * 86_400_000;
-  for (let at = Date.parse(`${from}T00:00:00Z`); at <= end; at += 86_400_000) {
-    days.push(new Date(at).toISOString().slice(0, 10));
-  }
-  return days;
+function daysBetween(from: string, to: string): string[] {
+  const count = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+  return Array.from({ length: count }, (_, day) => addDays(from, day));
+}
+
+const DAY_MS = 86_400_000;
+
+/** `YYYY-MM-DD`, in UTC. */
+export function addDays(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -62,11 +62,11 @@ describe('the notification of a role to the service manager', () => {
   test('is optional', async () => {
     const warned: unknown[] = [];
     const log = { warn: (...args: unknown[]) => void warned.push(args) };
-    serviceManager({ env: {}, log: log as never }).ready('');
-    const manager = serviceManager({
-      env: { NOTIFY_SOCKET: join(folder, 'missing'), PATH: '/nowhere' },
-      log: log as never,
-    });
+    serviceManager({}, log as never).ready('');
+    const manager = serviceManager(
+      { NOTIFY_SOCKET: join(folder, 'missing'), PATH: '/nowhere' },
+      log as never,
+    );
     manager.ready('');
     manager.stopping();
     await eventually(() => warned.length === 1);

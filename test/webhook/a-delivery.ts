@@ -100,6 +100,7 @@ export async function openParts(webhook: Partial<Settings['webhook']> = {}) {
     log: createLogger(settings, 'webhook', { write: (line) => logged.push(line) }),
     logged,
     partnerIds: () => [PARTNER],
+    onFatal: () => process.exit(1),
   };
 }
 

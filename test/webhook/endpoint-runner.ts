@@ -45,6 +45,7 @@ const parts = {
   health: createHealth(),
   log,
   partnerIds: () => [PARTNER],
+  onFatal: () => process.exit(1),
   durablePoint,
 };
 const webhook = await startWebhook(parts);

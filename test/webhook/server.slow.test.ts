@@ -255,7 +255,7 @@ describe('credentials', () => {
     expect(new URL(closed.url).hostname).toBe('127.0.0.1');
     expect(closed.logged.join('')).toContain('listens on 127.0.0.1, not on 0.0.0.0');
     expect((await deliver(closed.url, aDelivery().body)).statusCode).toBe(200);
-    const allowed = await start(none, { isOpenAllowed: true });
+    const allowed = await start({ ...none, open: true });
     expect(new URL(allowed.url).hostname).toBe('localhost');
   });
 });

@@ -50,10 +50,7 @@ export class KeyedMutex {
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
-    let done: () => void = () => {};
-    const tail = new Promise<void>((resolve) => {
-      done = resolve;
-    });
+    const { promise: tail, resolve: done } = Promise.withResolvers<void>();
     this.#tails.set(key, tail);
     await before;
     try {

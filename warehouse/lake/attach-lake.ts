@@ -66,7 +66,7 @@ export async function checkBucket(dataPath: string): Promise<void> {
     import('@aws-sdk/client-s3'),
     import('../../archive/s3/bucket.ts'),
   ]);
-  const client = openS3Client({});
+  const client = openS3Client();
   try {
     await client.send(new ListObjectsV2Command({ Bucket: new URL(dataPath).hostname, MaxKeys: 1 }));
   } catch (error) {
@@ -92,11 +92,7 @@ export async function explainBucketError(error: unknown, dataPath: string): Prom
 /** Less than the shortest lifetime of a role's credentials (15 min). */
 export const GIVE_AGAIN_MS = 300_000;
 
-export async function giveS3Credentials(
-  run: RunStatement,
-  dataPath: string,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<void> {
+export async function giveS3Credentials(run: RunStatement, dataPath: string): Promise<void> {
   if (!dataPath.startsWith('s3://')) return;
   const { S3Client } = await import('@aws-sdk/client-s3');
   const client = new S3Client({});
@@ -107,7 +103,7 @@ export async function giveS3Credentials(
       `secret ${quoted(secretAccessKey)}`,
       `region ${quoted(await client.config.region())}`,
       ...(sessionToken === undefined ? [] : [`session_token ${quoted(sessionToken)}`]),
-      ...endpoint(env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL),
+      ...endpoint(process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL),
     ];
     await run(`create or replace secret billsync_lake_data (type s3, ${parts.join(', ')})`);
   } catch (error) {
@@ -254,7 +250,6 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       const run: RunStatement = (statement) => session.statement(statement);
       await attachLake(run, place, { readOnly: false });
       await session.all('create-rows');
-      await session.all('alter table lake.main.shipment_rows add column if not exists added_columns varchar');
       for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
       for (const view of viewScripts()) await session.script(view);
       await options.whenAttached?.(session);

@@ -14,6 +14,7 @@ import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
+import { jsonOrNull } from '../../lib/wire/text.ts';
 
 /**
  * Points of docs/faults.md at which a kill -9 must lose nothing: D1 written, D2 linked and durable, D3 answered, D4
@@ -243,7 +244,7 @@ const Head = z.object({
 /** null when the entry's first line is damaged, or is that of another entry; its body may be intact. */
 function decodeEntry(key: string, file: Uint8Array): StoredEntry | null {
   const bytes = partOf(key, file);
-  const head = Head.safeParse(jsonOrNull(bytes.subarray(0, Math.max(bytes.indexOf(0x0a), 0))));
+  const head = Head.safeParse(firstLineOf(bytes));
   if (!head.success) return null;
   const { sequence, ...entry } = head.data;
   const named = parseKey(key);
@@ -272,10 +273,9 @@ const Together = z.object({
 /** The whole file when its index is damaged. */
 function partOf(key: string, file: Uint8Array): Uint8Array {
   if (!BEGIN_TOGETHER.equals(file.subarray(0, BEGIN_TOGETHER.length))) return file;
-  const headEnd = file.indexOf(0x0a);
-  const index = Together.safeParse(jsonOrNull(file.subarray(0, Math.max(headEnd, 0))));
+  const index = Together.safeParse(firstLineOf(file));
   if (!index.success) return file;
-  let from = headEnd + 1;
+  let from = file.indexOf(0x0a) + 1;
   for (const part of index.data.together) {
     if (part.key === key) return file.subarray(from, from + part.sizeBytes);
     from += part.sizeBytes;
@@ -283,13 +283,8 @@ function partOf(key: string, file: Uint8Array): Uint8Array {
   return file;
 }
 
-function jsonOrNull(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
+function firstLineOf(file: Uint8Array): unknown {
+  return jsonOrNull(Buffer.from(file.subarray(0, Math.max(file.indexOf(0x0a), 0))).toString());
 }
 
 function byArrival(a: StoredEntry, b: StoredEntry): number {

@@ -13,7 +13,7 @@ import type { Logger } from '../../lib/log/log.ts';
 import { systemCode } from '../../lib/system-errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/wire/quarantine.ts';
-import { withoutUrlQueries } from '../../lib/wire/text.ts';
+import { jsonOrNull, withoutUrlQueries } from '../../lib/wire/text.ts';
 
 export interface QuarantineOptions {
   readonly maxItems?: number;
@@ -102,13 +102,8 @@ async function readItem(
 }
 
 function parseDescription(id: string, text: Buffer): QuarantinedItem | null {
-  try {
-    const read = QuarantinedItem.safeParse(JSON.parse(text.toString('utf8')));
-    return read.success && read.data.quarantineId === id ? read.data : null;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
+  const read = QuarantinedItem.safeParse(jsonOrNull(text.toString('utf8')));
+  return read.success && read.data.quarantineId === id ? read.data : null;
 }
 
 /** Latin-1 keeps every byte, also of a body that is not UTF-8. */

@@ -6,8 +6,7 @@ import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { offerLines } from './offers.ts';
-import { answered } from './pages.ts';
-import { render } from './render.ts';
+import { answered, render } from './pages.ts';
 
 const ADDRESS = '/money-at-risk';
 const ROWS_ON_A_PAGE = 100;

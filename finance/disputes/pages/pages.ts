@@ -2,16 +2,19 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
+import { money, stateBadge } from '../../../reports/render/html-cells.ts';
+import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
+import { escapeAttribute, templatesIn } from '../../../reports/render/templates.ts';
 import { CLAIM_STATES, ClaimError, chosenOf, NEXT_STATES } from '../claim.ts';
 import { claimJson, totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { rowKey } from '../findings.ts';
 import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
 import { offerChange, offerClaims } from './offers.ts';
-import { render } from './render.ts';
 
 const ADDRESS = '/disputes';
+const eta = templatesIn(new URL('../views', import.meta.url));
 const MAX_LISTED = 500;
 
 interface Named {
@@ -134,4 +137,14 @@ export async function answered(
     const page = { title: 'Disputes', html: render('problem', { problem }), data: { error: problem } };
     return host.send(reply.code(status), page);
   }
+}
+
+export function render(
+  view: 'claims' | 'claim' | 'problem' | 'at-risk',
+  values: Readonly<Record<string, unknown>>,
+): string {
+  return eta.render(`./${view}`, {
+    ...{ ...values, grouped, attribute: escapeAttribute, instant: instantLabel },
+    ...{ money, stateBadge },
+  });
 }

@@ -22,17 +22,15 @@ create or replace temp macro estimated(basis, billed_cost, basis_amount, factor)
 -- name: accrual-estimates
 -- Chain-ladder method, as of the publication or --as-known-on. A month that has just ended has age 0.
 create or replace temp macro accrual_estimates(complete_after, min_months) as table
-with answered as (
-    select
-        cast(coalesce(
-            cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
-        ) as date) as day,
-        -- by_age has seven ages.
-        least(greatest(complete_after, 0), 6) as complete_age
-),
+with
 -- A month counts as ended on its last day, so that books can be closed on that day.
 closing as (
-    select month_start(day + 1) as open_month, complete_age from answered
+    select
+        month_start(cast(coalesce(
+            cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
+        ) as date) + 1) as open_month,
+        -- by_age has seven ages.
+        least(greatest(complete_after, 0), 6) as complete_age
 ),
 billed as (
     select

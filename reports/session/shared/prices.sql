@@ -117,6 +117,32 @@ where cells_raised + cells_lowered > 0
 create or replace temp macro rate_day(day) as
     case when (select count(*) from rates where valid_from is not null or valid_to is not null) > 0 then day end
 
+-- name: fitting-rates
+-- Each place with all rates that fit it; `rank` is smallest for the rate that applies.
+create or replace temp macro fitting_rates(places) as table
+    select
+        p.*,
+        r.line,
+        r.rate,
+        row(
+            -(
+                (r.carrier is not null)::integer + (r.service_level is not null)::integer
+                + (r.zone is not null)::integer + (r.from_lb is not null or r.to_lb is not null)::integer
+            ),
+            -coalesce(r.valid_from - date '0001-01-01', 0),
+            r.rate
+        ) as rank
+    from query_table(places) as p
+    join rates as r
+        on r.currency_code = p.currency_code
+        and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
+        and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
+        and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
+        and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
+        and (r.zone is null or normal_zone(r.zone) = p.zone)
+        and (r.valid_from is null or p.day >= r.valid_from)
+        and (r.valid_to is null or p.day < r.valid_to)
+
 -- name: rated-cells
 -- Grouped by all that decides the rate; null: none fits.
 create or replace temp view rated_cells as
@@ -138,34 +164,8 @@ places as (
     select distinct carrier, service_level, zone, currency_code, exact, day from cells
 ),
 rated as (
-    select
-        p.carrier,
-        p.service_level,
-        p.zone,
-        p.currency_code,
-        p.exact,
-        p.day,
-        arg_min(
-            r.rate,
-            row(
-                -(
-                    (r.carrier is not null)::integer + (r.service_level is not null)::integer
-                    + (r.zone is not null)::integer + (r.from_lb is not null or r.to_lb is not null)::integer
-                ),
-                -coalesce(r.valid_from - date '0001-01-01', 0),
-                r.rate
-            )
-        ) as rate
-    from places as p
-    join rates as r
-        on r.currency_code = p.currency_code
-        and (r.from_lb is null or p.exact > exact_weight(r.from_lb, coalesce(r.unit, 'lb')))
-        and (r.to_lb is null or p.exact <= exact_weight(r.to_lb, coalesce(r.unit, 'lb')))
-        and (r.carrier is null or lower(r.carrier) = lower(p.carrier))
-        and (r.service_level is null or lower(r.service_level) = lower(p.service_level))
-        and (r.zone is null or normal_zone(r.zone) = p.zone)
-        and (r.valid_from is null or p.day >= r.valid_from)
-        and (r.valid_to is null or p.day < r.valid_to)
+    select carrier, service_level, zone, currency_code, exact, day, arg_min(rate, rank) as rate
+    from fitting_rates('places')
     group by all
 )
 select c.*, r.rate

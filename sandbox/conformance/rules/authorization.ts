@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from '../http.ts';
-import { broken, hold, holdAll, type Rule } from '../rule.ts';
-import { basic, type Service } from '../service.ts';
+import { broken, hold, holdAll, type Rule, UUID } from '../rule.ts';
+import { basic, type Service, UNKNOWN_INVOICE } from '../service.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 
 /** The specification shows none (spec 5). */
 export const API_KEY_HEADERS: readonly ((key: string) => Readonly<Record<string, string>>)[] = [

@@ -1,19 +1,10 @@
-import { HEADERS, type Header, lineEnds } from '../csv.ts';
-import { hold, holdAll, type Rule } from '../rule.ts';
-import {
-  approvedInvoice,
-  decimalOf,
-  download,
-  downloadOf,
-  partnerInvoice,
-  rowsOf,
-  sumOf,
-} from '../stories.ts';
+import { HEADERS, type Header, lineEnds, rowsOf } from '../csv.ts';
+import { hold, holdAll, type Rule, UUID } from '../rule.ts';
+import { approvedInvoice, decimalOf, download, downloadOf, partnerInvoice, sumOf } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const FORMS: Readonly<Partial<Record<Header, RegExp>>> = {
   'Invoice Generation Date': DATE,
@@ -64,7 +55,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-quoting',
     rule: 'Fields with commas, quotes or line breaks are quoted, so each row has fourteen fields',
     check: async (context) => {
-      const rows = rowsOf(await context.once(download));
+      const rows = rowsOf((await context.once(download)).answer);
       const odd = rows.flatMap((row) => Object.values(row)).filter((cell) => /[",\r\n]/.test(cell)).length;
       return `${rows.length} rows of ${HEADERS.length} fields, ${odd} cells needed quotes`;
     },
@@ -74,7 +65,7 @@ export const csvRules: readonly Rule[] = [
     id: 'csv-types',
     rule: 'Dates, decimals, ids, currency and weight unit have their forms',
     check: async (context) => {
-      const rows = rowsOf(await context.once(download));
+      const rows = rowsOf((await context.once(download)).answer);
       const wrong = rows.flatMap((row, at) =>
         Object.entries(FORMS)
           .filter(([name, form]) => row[name as Header] !== '' && !form.test(row[name as Header]))
@@ -90,7 +81,7 @@ export const csvRules: readonly Rule[] = [
     rule: "Every row carries the invoice's id",
     check: async (context) => {
       const file = await context.once(download);
-      const ids = new Set(rowsOf(file).map((row) => row['Invoice ID'].toLowerCase()));
+      const ids = new Set(rowsOf(file.answer).map((row) => row['Invoice ID'].toLowerCase()));
       hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
       return `all rows name ${file.invoiceId}`;
     },
@@ -107,7 +98,7 @@ export const csvRules: readonly Rule[] = [
     rule: 'totalTransactionCount is the number of shipments',
     check: async (context) => {
       const { finalized } = await context.once(approvedInvoice);
-      const rows = rowsOf(await context.once(download));
+      const rows = rowsOf((await context.once(download)).answer);
       const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
       hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
       return `${rows.length} shipments`;
@@ -119,7 +110,7 @@ export const csvRules: readonly Rule[] = [
     rule: "A tenant-level invoice's Tenant column is the tenant's name",
     check: async (context) => {
       const { tenant } = await context.once(approvedInvoice);
-      const names = [...new Set(rowsOf(await context.once(download)).map((row) => row.Tenant))];
+      const names = [...new Set(rowsOf((await context.once(download)).answer).map((row) => row.Tenant))];
       hold(names.length === 1 && names[0] === tenant?.name, `${JSON.stringify(names)} for ${tenant?.name}`);
       return JSON.stringify(names[0]);
     },
@@ -132,7 +123,7 @@ export const csvRules: readonly Rule[] = [
       const partner = await context.application.partnerName();
       const { invoiceId } = await context.once(partnerInvoice);
       const names = [
-        ...new Set(rowsOf(await downloadOf(context.service, invoiceId, null)).map((row) => row.Tenant)),
+        ...new Set(rowsOf((await downloadOf(context.service, invoiceId)).answer).map((row) => row.Tenant)),
       ];
       hold(names.length === 1 && names[0] === partner, `${JSON.stringify(names)} for ${partner}`);
       return JSON.stringify(names[0]);
@@ -144,10 +135,10 @@ export const csvRules: readonly Rule[] = [
     rule: 'A partner-level invoice aggregates all shipments of its tenants',
     check: async (context) => {
       const invoice = await context.once(partnerInvoice);
-      const whole = rowsOf(await downloadOf(context.service, invoice.invoiceId, null));
+      const whole = rowsOf((await downloadOf(context.service, invoice.invoiceId)).answer);
       const parts = await Promise.all(
         invoice.sources.map(async ({ invoiceId }) =>
-          rowsOf(await downloadOf(context.service, invoiceId, null)),
+          rowsOf((await downloadOf(context.service, invoiceId)).answer),
         ),
       );
       const tracking = (rows: typeof whole) => rows.map((row) => row['Tracking Number']).sort();
@@ -166,7 +157,7 @@ async function totalsAgree(
   context: SuiteContext,
   { finalized, invoiceId }: Pick<Awaited<ReturnType<typeof approvedInvoice>>, 'finalized' | 'invoiceId'>,
 ): Promise<string> {
-  const rows = rowsOf(await downloadOf(context.service, invoiceId, null));
+  const rows = rowsOf((await downloadOf(context.service, invoiceId)).answer);
   const stated = decimalOf(finalized.payload.invoiceTotalAmount, 'invoiceTotalAmount');
   const currencies = new Set(rows.map((row) => row['Currency Code']));
   const currency = String(finalized.payload.currencyCode);

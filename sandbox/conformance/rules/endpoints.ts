@@ -1,17 +1,9 @@
+import { rowsOf } from '../csv.ts';
 import { digitsOf, excerpt, isObject, jsonObject, textOf } from '../http.ts';
 import { hold, holdAll, type Rule } from '../rule.ts';
-import {
-  approvedInvoice,
-  type Download,
-  download,
-  rowsOf,
-  sumOf,
-  tryCsv,
-  unexportedInvoice,
-} from '../stories.ts';
+import { UNKNOWN_INVOICE } from '../service.ts';
+import { approvedInvoice, type Download, download, sumOf, unexportedInvoice } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
-
-const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 
 export const endpointRules: readonly Rule[] = [
   {
@@ -65,7 +57,7 @@ export const endpointRules: readonly Rule[] = [
       const body = jsonObject(answer.body);
       hold(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
       const items = longestObjectList(body);
-      const rows = rowsOf(file).length;
+      const rows = rowsOf(file.answer).length;
       hold(
         items !== null && items.count === rows,
         `${items?.count ?? 'no'} line items, the CSV has ${rows} rows`,
@@ -81,14 +73,14 @@ export const endpointRules: readonly Rule[] = [
       const file = await context.once(download);
       const answer = await context.service.exportCsv(file.invoiceId);
       hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
-      const exported = rowsOf(tryCsv(answer.body));
+      const exported = rowsOf(answer);
       const lines = (rows: typeof exported) =>
         rows
           .map((row) => JSON.stringify(row))
           .sort()
           .join('\n');
       hold(
-        lines(exported) === lines(rowsOf(file)),
+        lines(exported) === lines(rowsOf(file.answer)),
         `${exported.length} rows, ${sumOf(exported)}, differ from the file`,
       );
       return `${exported.length} rows, ${sumOf(exported)}`;
@@ -111,7 +103,7 @@ export const endpointRules: readonly Rule[] = [
       const { invoiceId } = await context.once(unexportedInvoice);
       const answer = await context.service.exportCsv(invoiceId);
       hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
-      return `${rowsOf(tryCsv(answer.body)).length} rows without an event`;
+      return `${rowsOf(answer).length} rows without an event`;
     },
   },
   {
@@ -171,8 +163,7 @@ function fileIsAnnounced(file: Download, location: Readonly<Record<string, unkno
 /** A new invoice, so that a fault for it affects no other rule. */
 async function approvedId({ application }: SuiteContext): Promise<string> {
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
-  await application.submit(invoiceId);
-  const { status } = await application.approve(invoiceId);
+  const { status } = await application.finalize(invoiceId);
   return status === 'APPROVED' ? invoiceId : skip(`the invoice is ${status}`);
 }
 

@@ -1,10 +1,9 @@
 import { digitsOf, jsonObject, textOf } from '../http.ts';
 import { invoiceIdOf, type ReceivedRequest } from '../receiver.ts';
-import { broken, hold, holdAll, type Rule } from '../rule.ts';
+import { broken, hold, holdAll, type Rule, UUID } from '../rule.ts';
 import { approvedInvoice, canceledInvoice, openEndpoint, partnerInvoice, receiveEvent } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:?00)$/;
 const DAY_MS = 86_400_000;
@@ -244,8 +243,7 @@ async function shortLivedFinalized(context: SuiteContext): Promise<ReceivedReque
   const { application } = context.shortLived;
   const { path } = await openEndpoint(context, { at: application });
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   return receiveEvent(context, path, invoiceId, 'invoice_finalized');
 }
 
