@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Account, Connection } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
-import { RefusalError } from '../refusal.ts';
+import { RefusalError, refuse } from '../refusal.ts';
 import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
 import { ACCOUNT_OPERATIONS } from './operations/account-operations.ts';
 import { FAULT_OPERATIONS } from './operations/fault-operations.ts';
@@ -88,15 +88,14 @@ function readQuery(
   const read: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(query)) {
     const schema = schemas[name];
-    if (schema === undefined)
-      throw new RefusalError('invalid_request', `There is no query parameter "${name}".`);
+    if (schema === undefined) refuse(`There is no query parameter "${name}".`);
     const isWhole = schema.type !== 'integer' || /^\d{1,9}$/.test(String(value));
     if (
       typeof value !== 'string' ||
       !isWhole ||
       (schema.enum !== undefined && !schema.enum.includes(value))
     ) {
-      throw new RefusalError('invalid_request', `The query parameter ${name} cannot be "${value}".`);
+      refuse(`The query parameter ${name} cannot be "${value}".`);
     }
     read[name] = schema.type === 'integer' ? Number(value) : value;
   }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Account, Connection } from '../account.ts';
+import type { AdminRoutesOptions } from '../http/admin-routes.ts';
 import { RefusalError } from '../refusal.ts';
-import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
+import { thisMachineOnly } from '../security/this-machine-only.ts';
 import { Form } from './form.ts';
 import { type Page, renderPage } from './render.ts';
 import type { PageRequest, Route } from './section.ts';
@@ -16,12 +16,6 @@ import { invoiceSection } from './sections/invoices.ts';
 import { overviewSection } from './sections/overview.ts';
 import { scheduleSection } from './sections/schedules.ts';
 import { webhookSection } from './sections/webhooks.ts';
-
-export interface PageRoutesOptions {
-  readonly account: Account;
-  readonly connection: () => Connection;
-  readonly access: AdminAccess;
-}
 
 const ROUTES: readonly Route[] = [
   ...overviewSection,
@@ -87,7 +81,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): void {
+export function pageRoutes(app: FastifyInstance, options: AdminRoutesOptions): void {
   const base = app.prefix;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -119,7 +113,7 @@ export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): vo
 
 interface Place {
   readonly base: string;
-  readonly options: PageRoutesOptions;
+  readonly options: AdminRoutesOptions;
 }
 
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {
