@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Account, Connection } from '../account.ts';
+import type { Account } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
+import type { AccountRoutes } from '../page/page-routes.ts';
 import { RefusalError, refuse } from '../refusal.ts';
-import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
+import { thisMachineOnly } from '../security/this-machine-only.ts';
 import { ACCOUNT_OPERATIONS } from './operations/account-operations.ts';
 import { FAULT_OPERATIONS } from './operations/fault-operations.ts';
 import { INVOICE_OPERATIONS } from './operations/invoice-operations.ts';
@@ -22,13 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
 
-export interface AdminRoutesOptions {
-  readonly account: Account;
-  readonly connection: () => Connection;
-  readonly access: AdminAccess;
-}
-
-export function adminRoutes(app: FastifyInstance, { account, connection, access }: AdminRoutesOptions): void {
+export function adminRoutes(app: FastifyInstance, { account, connection, access }: AccountRoutes): void {
   acceptJson(app);
   app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AdminRoutesOptions } from '../http/admin-routes.ts';
+import type { Account, Connection } from '../account.ts';
 import { RefusalError } from '../refusal.ts';
-import { thisMachineOnly } from '../security/this-machine-only.ts';
+import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
 import { Form } from './form.ts';
 import { type Page, renderPage } from './render.ts';
 import type { PageRequest, Route } from './section.ts';
@@ -16,6 +16,12 @@ import { invoiceSection } from './sections/invoices.ts';
 import { overviewSection } from './sections/overview.ts';
 import { scheduleSection } from './sections/schedules.ts';
 import { webhookSection } from './sections/webhooks.ts';
+
+export interface AccountRoutes {
+  readonly account: Account;
+  readonly connection: () => Connection;
+  readonly access: AdminAccess;
+}
 
 const ROUTES: readonly Route[] = [
   ...overviewSection,
@@ -81,7 +87,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function pageRoutes(app: FastifyInstance, options: AdminRoutesOptions): void {
+export function pageRoutes(app: FastifyInstance, options: AccountRoutes): void {
   const base = app.prefix;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -113,7 +119,7 @@ export function pageRoutes(app: FastifyInstance, options: AdminRoutesOptions): v
 
 interface Place {
   readonly base: string;
-  readonly options: AdminRoutesOptions;
+  readonly options: AccountRoutes;
 }
 
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {
