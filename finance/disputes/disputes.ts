@@ -15,7 +15,7 @@ import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
 import { appendChange, type Claims, readClaims } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
-import { readClaimWindows } from './windows.ts';
+import { deadlineOf, readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {
   readonly dataDir: string;
@@ -87,11 +87,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     async atRisk(filters) {
       const { windows } = await readClaimWindows(dataDir);
       const claims = [...(await withStatus(await readClaims(dataDir)))].reverse();
-      return linesAtRisk(async (request) => claimable(await keptFindings(request)), filters, {
-        claims,
-        windows,
-        now: now(),
-      });
+      const find: Disputes['find'] = async (request) => claimable(await keptFindings(request));
+      return linesAtRisk(find, filters, claims, (line) => deadlineOf(line, windows, now()));
     },
     async list() {
       const claims = await readClaims(dataDir);
