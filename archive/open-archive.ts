@@ -23,8 +23,8 @@ export async function openArchive(settings: Places): Promise<Archive> {
 
 export async function openArchiveBucket(url: string): Promise<S3Bucket> {
   // Imported lazily: the client of S3 is large.
-  const { openS3Bucket, ownEndpoint } = await import('./s3/bucket.ts');
-  return openS3Bucket(url, { endpoint: ownEndpoint() });
+  const { openS3Bucket } = await import('./s3/bucket.ts');
+  return openS3Bucket(url);
 }
 
 /** A new archive below an unmounted volume would be hidden once the volume is mounted. */

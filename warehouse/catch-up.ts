@@ -52,7 +52,7 @@ export interface CatchUpOptions {
   readonly log: Logger;
   readonly now: Date;
   readonly onSetAside?: OnSetAside | undefined;
-  readonly onProgress?: (progress: CatchUpProgress) => void;
+  readonly onProgress?: ((progress: CatchUpProgress) => void) | undefined;
 }
 
 export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {

@@ -69,7 +69,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
       log,
       now: now(),
       onSetAside: options.onSetAside,
-      ...(options.onCatchUp === undefined ? {} : { onProgress: options.onCatchUp }),
+      onProgress: options.onCatchUp,
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
     const { lastLoadId } = caughtUp;
@@ -96,7 +96,7 @@ async function sweepCopies(publishedPath: string): Promise<void> {
   }
 }
 
-export interface FileStoreParts {
+interface FileStoreParts {
   readonly database: Database;
   readonly archive: Archive;
   readonly now: () => Date;
@@ -114,7 +114,7 @@ const LOAD = '#0-load';
 const INGEST = '#1-ingest';
 const LEDGER = '#2-ledger';
 
-export class FileStore implements Store {
+class FileStore implements Store {
   readonly #parts: FileStoreParts;
   readonly #locks = new KeyedMutex();
   readonly #readWriteLock = new ReadWriteLock();

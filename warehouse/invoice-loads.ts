@@ -10,7 +10,7 @@ import { isWarehouseError, WarehouseError } from './errors.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import { knownLoads } from './load/commit-load.ts';
-import { CRASH_RULE } from './load/file-load.ts';
+import { CRASH_RULE, rejectedFor } from './load/file-load.ts';
 import { isSmall } from './load/load-files.ts';
 import type { Store } from './store.ts';
 
@@ -147,7 +147,9 @@ export class LoadAttempts {
   ): Promise<T | Rejection> {
     const counter = join(this.#folder, `${invoiceId}.${sha256}`);
     const crashes = statSync(counter, { throwIfNoEntry: false })?.size ?? 0;
-    if (crashes >= MAX_CRASHES) return refusedAfter(crashes);
+    if (crashes >= MAX_CRASHES) {
+      return rejectedFor(CRASH_RULE, `billsync ended ${crashes} times while it loaded the file`);
+    }
     const attempt = async (): Promise<T> => {
       appendFileSync(counter, '.', { mode: 0o600 });
       try {
@@ -164,10 +166,4 @@ export class LoadAttempts {
       if (name.startsWith(`${invoiceId.toLowerCase()}.`)) rmSync(join(this.#folder, name), { force: true });
     }
   }
-}
-
-function refusedAfter(crashes: number): Rejection {
-  const value = `billsync ended ${crashes} times while it loaded the file`;
-  const finding = { line: null, row: null, column: null, rule: CRASH_RULE, value };
-  return { outcome: 'rejected', findings: [finding], findingCount: 1 };
 }

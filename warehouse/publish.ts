@@ -138,7 +138,8 @@ function numberOf(name: string | undefined): number {
 
 const KEPT_NAME = /^reports-(\d+)\.duckdb$/;
 
-async function flush(path: string): Promise<void> {
+/** A file or a folder. */
+export async function flush(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
     await handle.sync();

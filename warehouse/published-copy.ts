@@ -5,6 +5,7 @@ import type { Archive } from '../archive/archive.ts';
 import type { InvoiceState } from '../lib/wire/names.ts';
 import { uuidOrNull } from '../lib/wire/text.ts';
 import type { Decided, Decision, Proof } from '../lib/wire/warehouse-requests.ts';
+import type { Database } from './duckdb/database.ts';
 import { camelCase, type Row } from './duckdb/statements.ts';
 import { openForReading } from './lake/lake-source.ts';
 import { checkDecision } from './ledger/decide.ts';
@@ -56,8 +57,7 @@ export const MAX_EXPLAINED = 1_000;
 /** Current versions first; at most `MAX_EXPLAINED`. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
-  const database = await openForReading(databasePath, tmpdir());
-  try {
+  return reading(databasePath, async (database) => {
     const rows = await database.all('explain-tracking', { tracking_number: trackingNumber });
     const lines = await linesOf(archive, rows);
     return rows.map((row) => ({
@@ -65,6 +65,13 @@ export async function explainTracking(request: ExplainRequest): Promise<readonly
       ...camelCase<Omit<Explanation, 'line' | 'trackingNumber'>>(row),
       line: lines.get(String(row.sha256))?.get(Number(row.row_number)) ?? null,
     }));
+  });
+}
+
+async function reading<T>(path: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openForReading(path, tmpdir());
+  try {
+    return await work(database);
   } finally {
     database.close();
   }
@@ -152,8 +159,7 @@ export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
   const invoiceId = uuidOrNull(request.invoiceId);
   const nothing = { versions: [], from: null, to: null, changes: [] };
   if (invoiceId === null) return nothing;
-  const database = await openForReading(request.databasePath, tmpdir());
-  try {
+  return reading(request.databasePath, async (database) => {
     const versions = (await database.all('invoice-versions', { invoice_id: invoiceId })).map((row) =>
       camelCase<InvoiceVersion>(row),
     );
@@ -163,9 +169,7 @@ export async function diffVersions(request: DiffRequest): Promise<VersionDiff> {
     if (from === null || to === null) return { ...nothing, versions };
     const rows = await database.all('version-diff', { from_load: from.loadId, to_load: to.loadId });
     return { versions, from, to, changes: rows.map((row) => camelCase<RowChange>(row)) };
-  } finally {
-    database.close();
-  }
+  });
 }
 
 function pick(versions: readonly InvoiceVersion[], number: number | undefined): InvoiceVersion | undefined {
@@ -174,12 +178,9 @@ function pick(versions: readonly InvoiceVersion[], number: number | undefined): 
 
 export async function dryRunDecision(publishedPath: string, decision: Decision): Promise<Decided> {
   const invoiceId = decision.invoiceId.toLowerCase();
-  const database = await openForReading(publishedPath, tmpdir());
-  try {
+  return reading(publishedPath, async (database) => {
     const lines = await database.use((session) => readInvoiceLines(session, [invoiceId]));
     const now = new Date().toISOString();
     return checkDecision({ ...decision, invoiceId }, lines.get(invoiceId), now).decided;
-  } finally {
-    database.close();
-  }
+  });
 }

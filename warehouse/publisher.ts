@@ -21,10 +21,6 @@ export interface PublisherOptions {
   readonly ingestEveryMs?: number;
 }
 
-export interface Publisher {
-  close(): Promise<void>;
-}
-
 const PAUSE_FACTOR = 10;
 /** A change is published within this multiple of `maxDelayMs`. */
 const MAX_WAIT_FACTOR = 2.5;
@@ -40,9 +36,8 @@ export function publicationGauges(metrics: Metrics): (publication: Publication) 
   };
 }
 
-export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions): Publisher {
-  const { log, quietMs = 400, maxDelayMs = 4_000, ingestEveryMs = 1_000 } = options;
-  const { metrics } = options;
+export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions) {
+  const { log, metrics, quietMs = 400, maxDelayMs = 4_000, ingestEveryMs = 1_000 } = options;
   const updateGauges = metrics && publicationGauges(metrics);
   const seconds = metrics?.histogram('publication_seconds');
   const failed = metrics?.counter('publication_failures_total');
@@ -128,7 +123,7 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
   }
 
   return {
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
       clearInterval(ingesting);

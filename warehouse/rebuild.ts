@@ -18,7 +18,7 @@ import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-fol
 import { Database, removeDatabase } from './duckdb/database.ts';
 import { lockWarehouse } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
-import { schemaNumber, views } from './duckdb/sql.ts';
+import { migrations, views } from './duckdb/sql.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import {
@@ -129,7 +129,7 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
     await continueSequence(options, paths.published, next);
     const { events, loadsRepeated, losses, purged } = await catchUp({
       ...{ database: next, archive, log, now },
-      ...(onProgress === undefined ? {} : { onProgress }),
+      onProgress,
     });
     const before = await readOld(options, paths.database, readHeldRecords);
     const held = before ?? (await readOld(options, paths.published, readHeldRecords)) ?? [];
@@ -259,7 +259,8 @@ export async function resumePartialRebuild(
 }
 
 function madeOf({ settings: { archive } }: RebuildOptions): string {
-  return JSON.stringify({ version: version(), schema: schemaNumber(), views: views().sha256, archive });
+  const schema = migrations().at(-1)?.number;
+  return JSON.stringify({ version: version(), schema, views: views().sha256, archive });
 }
 
 async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<boolean> {

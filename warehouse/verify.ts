@@ -77,7 +77,7 @@ export async function verifyWarehouse(options: VerifyOptions): Promise<Verificat
     drift.push(
       ...(await verifyFacts({ database, archive, ingest, step, pendingLoads, isKnown, purgedFiles })),
     );
-    drift.push(...(await step(() => verifyStates(database))));
+    drift.push(...(await step(() => database.transaction(verifyStates))));
   }
   const reported = new Set(drift.map(({ found }) => found));
   const setAside = (await step(() => readSetAside(database))).map(driftOfSetAside);
@@ -207,11 +207,7 @@ async function verifyLedgers(database: Database): Promise<readonly Drift[]> {
   }));
 }
 
-function verifyStates(database: Database): Promise<readonly Drift[]> {
-  return database.transaction(verifyStatesOf);
-}
-
-async function verifyStatesOf(session: Session): Promise<readonly Drift[]> {
+async function verifyStates(session: Session): Promise<readonly Drift[]> {
   const stored = await session.all('read-states');
   const drift: Drift[] = [];
   for (let start = 0; start < stored.length; start += STATES_AT_ONCE) {

@@ -20,7 +20,6 @@ import { PART_BYTES, uploadFile } from './upload.ts';
 export type S3Bucket = ReturnType<typeof openS3Bucket>;
 
 export interface S3BucketOptions {
-  readonly endpoint: string | null;
   /** Larger files are uploaded in parts of this size; S3 requires 5 MiB at least. */
   readonly partBytes?: number;
   readonly idleMs?: number;
@@ -33,24 +32,22 @@ export function ownEndpoint(): string | null {
 /** The client's `requestTimeout` only logs a warning; an idle socket ends the request. */
 const TIME_LIMITS = { connectionTimeout: 5_000, socketTimeout: 30_000 };
 
-export function openS3Client(
-  config: Omit<S3ClientConfig, 'forcePathStyle'>,
-  endpoint = ownEndpoint(),
-): S3Client {
+export function openS3Client(config: Omit<S3ClientConfig, 'forcePathStyle'> = {}): S3Client {
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Other services than AWS expect the bucket in the path.
-  return new S3Client({ requestHandler: TIME_LIMITS, ...config, forcePathStyle: endpoint !== null });
+  const forcePathStyle = (config.endpoint ?? ownEndpoint()) !== null;
+  return new S3Client({ requestHandler: TIME_LIMITS, ...config, forcePathStyle });
 }
 
-export function openS3Bucket(url: string, options: S3BucketOptions) {
-  const { endpoint, partBytes = PART_BYTES, idleMs } = options;
+export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3BucketOptions = {}) {
+  const endpoint = ownEndpoint();
   const { hostname: Bucket, pathname } = new URL(url);
   const prefix = pathname.replace(/^\/+|\/+$/g, '');
   const place: S3Place = { bucket: Bucket, url, endpoint };
   const config = idleMs === undefined ? {} : { requestHandler: { socketTimeout: idleMs } };
-  const client = openS3Client(config, endpoint);
+  const client = openS3Client(config);
   // Downloads are hashed here; the client's own check would hide damaged bytes.
-  const downloads = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' }, endpoint);
+  const downloads = openS3Client({ ...config, responseChecksumValidation: 'WHEN_REQUIRED' });
   const clock = createServerClock();
   for (const each of [client, downloads]) {
     each.middlewareStack.add(

@@ -127,6 +127,11 @@ export class Application {
     return this.#call('POST', `/invoices/${invoiceId}/approve`);
   }
 
+  async finalize(invoiceId: string): Promise<ApplicationInvoice> {
+    await this.submit(invoiceId);
+    return this.approve(invoiceId);
+  }
+
   cancel(invoiceId: string): Promise<ApplicationInvoice> {
     return this.#call('POST', `/invoices/${invoiceId}/cancel`);
   }

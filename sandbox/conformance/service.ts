@@ -78,26 +78,20 @@ export class Service {
   }
 
   ping(headers?: Readonly<Record<string, string>>): Promise<Answer> {
-    return this.call({
-      path: '/api/v1/deliveryexperience/ping',
-      ...(headers === undefined ? {} : { headers }),
-    });
+    return this.call({ path: '/api/v1/deliveryexperience/ping', headers });
   }
 
   regenerate(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
     const path = `${invoicePath(invoiceId)}/regenerate-presigned-url`;
-    return this.call({ method: 'POST', path, ...(headers === undefined ? {} : { headers }) });
+    return this.call({ method: 'POST', path, headers });
   }
 
   details(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
-    return this.call({ path: invoicePath(invoiceId), ...(headers === undefined ? {} : { headers }) });
+    return this.call({ path: invoicePath(invoiceId), headers });
   }
 
   exportCsv(invoiceId: string, headers?: Readonly<Record<string, string>>): Promise<Answer> {
-    return this.call({
-      path: `${invoicePath(invoiceId)}/export-csv`,
-      ...(headers === undefined ? {} : { headers }),
-    });
+    return this.call({ path: `${invoicePath(invoiceId)}/export-csv`, headers });
   }
 
   async #fetchToken(): Promise<string> {

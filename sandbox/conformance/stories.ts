@@ -107,8 +107,7 @@ export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvo
     all.push(await application.createInvoice({ tenant: tenantId, shipments: 3 }));
   const sources = all.filter(({ currencyCode }) => currencyCode === all[0]?.currencyCode);
   for (const { invoiceId } of sources) {
-    await application.submit(invoiceId);
-    await application.approve(invoiceId);
+    await application.finalize(invoiceId);
   }
   const request = { partnerLevel: true, sources: sources.map(({ invoiceId }) => invoiceId) };
   return { ...(await approve(context, path, request, null)), sources };
@@ -131,8 +130,7 @@ export async function unexportedInvoice(context: SuiteContext) {
   const { path } = await openEndpoint(context);
   const { invoiceId } = await application.createInvoice({ shipments: 4 });
   await application.failExport(invoiceId);
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   const marker = await application.createInvoice({ shipments: 1 });
   await receiveEvent(context, path, marker.invoiceId, 'invoice_created');
   return { invoiceId, received: await receive(context, { path, invoiceId, count: 1 }) };
@@ -183,8 +181,7 @@ async function approve(context: SuiteContext, path: string, request: InvoiceRequ
   const { application } = context;
   const { invoiceId } = await application.createInvoice(request);
   const created = await receiveEvent(context, path, invoiceId, 'invoice_created');
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   const finalized = await receiveEvent(context, path, invoiceId, 'invoice_finalized');
   return {
     invoiceId,

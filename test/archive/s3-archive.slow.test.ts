@@ -47,7 +47,7 @@ beforeEach(async () => {
 });
 
 async function anotherMachine(): Promise<Archive> {
-  return openS3Archive(openS3Bucket(url, { endpoint: server.url }), testFolder());
+  return openS3Archive(openS3Bucket(url), testFolder());
 }
 
 /** Works on a machine whose clock goes wrong by that many milliseconds. */
@@ -127,7 +127,7 @@ describe('events', () => {
 
 test('reports a damaged fact by its key', async () => {
   await archive.putFact(aFact('2026-03-01T00:00:00.000Z', 'a'));
-  const bucket = openS3Bucket(url, { endpoint: server.url });
+  const bucket = openS3Bucket(url);
   await bucket.putIfAbsent('facts/2999-01-01T00:00:00.000Z~x~duplicate', '{"kind":"duplicate"');
   const reported: string[] = [];
   let cursor: string | null = null;

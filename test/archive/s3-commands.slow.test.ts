@@ -123,7 +123,7 @@ test('verifies the bucket, and an import repairs it', async () => {
   await writeFile(path, csv);
   const object = { Bucket: bucket, Key: `here/files/${hash.slice(0, 2)}/${hash}.csv` };
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials }, server.url);
+  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials });
   // Node warns once in a process.
   const importing = await run(['import', path, '--quiet'], CREDENTIALS, billsync);
   expect(importing).toMatchObject({ exitCode: EXIT.done, stderr: '' });
@@ -153,7 +153,7 @@ test('reports lost facts as drift, and a rebuild replaces nothing', async () => 
   await writeFile(path, aCsv([{}, {}]));
   expect((await run(['import', path, '--quiet'])).exitCode).toBe(EXIT.done);
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials }, server.url);
+  const client = openS3Client({ endpoint: server.url, region: 'us-east-1', credentials });
   const { Contents = [] } = await client.send(
     new ListObjectsV2Command({ Bucket: bucket, Prefix: 'here/facts/' }),
   );

@@ -68,9 +68,11 @@ beforeEach(async () => {
 
 /** Its cache is its own, the bucket that of all. */
 async function aMachine(dataDir?: string): Promise<Archive> {
-  const options = { endpoint: proxy.url, partBytes: PART_BYTES };
   const own = dataDir ?? (await mkdtemp(join(folder, 'machine-')));
-  return openS3Archive(openS3Bucket(`s3://${bucket}/here`, options), join(own, 'run', 'archive-cache'));
+  return openS3Archive(
+    openS3Bucket(`s3://${bucket}/here`, { partBytes: PART_BYTES }),
+    join(own, 'run', 'archive-cache'),
+  );
 }
 
 const scan = {

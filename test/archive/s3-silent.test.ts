@@ -16,7 +16,7 @@ test('gives up on a silent S3 after three attempts', async () => {
   })) {
     vi.stubEnv(name, value);
   }
-  const bucket = openS3Bucket('s3://silent', { endpoint, idleMs: 50 });
+  const bucket = openS3Bucket('s3://silent', { idleMs: 50 });
   try {
     await expect(bucket.has('a')).rejects.toMatchObject({ code: 's3-unreachable', exitCode: 5 });
     expect(connections).toBe(3);

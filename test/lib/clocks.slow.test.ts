@@ -42,7 +42,7 @@ test('raises an alert for a clock difference, and refuses a start beyond five mi
   });
   const proxy = await startS3Proxy(s3.url);
   vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
-  const bucket = openS3Bucket('s3://clocks/prefix', { endpoint: proxy.url });
+  const bucket = openS3Bucket('s3://clocks/prefix');
   const clocks = [billing.clock, bucket.clock];
   const health = createHealth();
   const { alerts, open } = memoryAlerts();

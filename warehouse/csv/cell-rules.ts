@@ -52,13 +52,10 @@ function isUuidOf(text: string, invoiceId: string | null): boolean {
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
 
 function isDay(text: string): boolean {
-  const match = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text);
-  if (match === null) return false;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-  return day <= (days[month - 1] ?? 0);
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) || text < '0001') return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  // A day that the month lacks becomes one of the next month.
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 /** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX. */

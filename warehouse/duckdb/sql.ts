@@ -28,10 +28,6 @@ function readAllStatements(): ReadonlyMap<string, string> {
   return all;
 }
 
-export function readStatement(path: URL): string {
-  return withCsvColumns(readFileSync(path, 'utf8'));
-}
-
 export interface Migration {
   readonly number: number;
   readonly name: string;
@@ -49,7 +45,7 @@ export function migrationsIn(folder: URL): readonly Migration[] {
     .map((name) => ({
       number: Number.parseInt(name, 10),
       name: name.replace(/\.sql$/, ''),
-      text: readStatement(new URL(name, folder)),
+      text: withCsvColumns(readFileSync(new URL(name, folder), 'utf8')),
     }));
 }
 
@@ -146,8 +142,4 @@ function keepsRule({ name, rule }: CsvColumn): string {
     default:
       return `is_${rule}(${name})`;
   }
-}
-
-export function schemaNumber(): number {
-  return migrations().at(-1)?.number ?? 0;
 }

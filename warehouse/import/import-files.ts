@@ -12,7 +12,7 @@ import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehous
 import { readHead } from '../csv/read-csv.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { FileToCheck } from '../load/check-file.ts';
-import { refusedByCells, refusedByScan } from '../load/file-load.ts';
+import { refusedByCells, refusedByScan, rejectedFor } from '../load/file-load.ts';
 import type { Warehouse } from '../warehouse.ts';
 import { holdRefused, releaseRefused } from './refused-files.ts';
 import { type Copy, type CopyBegun, THREAD_FROM_BYTES, takeCopy } from './take-copy.ts';
@@ -157,6 +157,5 @@ async function refuseUnnamed(file: ArchivedFile, csvPath: string, stated: string
   const found = await (file.scan.findingCount > 0 ? refusedByScan(refused) : refusedByCells(refused));
   if (found.findingCount > 0) return found;
   const value = `'${printable(stated ?? '')}' names no invoice`;
-  const finding = { line: null, row: null, column: 'Invoice ID', rule: 'invoice-id', value };
-  return { outcome: 'rejected', findings: [finding], findingCount: 1 };
+  return rejectedFor('invoice-id', value, { column: 'Invoice ID' });
 }

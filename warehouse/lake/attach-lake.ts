@@ -66,7 +66,7 @@ export async function checkBucket(dataPath: string): Promise<void> {
     import('@aws-sdk/client-s3'),
     import('../../archive/s3/bucket.ts'),
   ]);
-  const client = openS3Client({});
+  const client = openS3Client();
   try {
     await client.send(new ListObjectsV2Command({ Bucket: new URL(dataPath).hostname, MaxKeys: 1 }));
   } catch (error) {

@@ -90,11 +90,11 @@ export async function migrateLedger(
 }
 
 export async function moveTo(address: CatalogAddress, next: number): Promise<void> {
-  await withCatalog(address, async (query) => {
-    await query('begin');
+  await withCatalog(address, async (query, run) => {
+    await run('begin');
     await query('lock', { class: LOCK.generation, key: 0 });
     await query('move-pointer', { generation: next });
-    await query('commit');
+    await run('commit');
   });
 }
 
@@ -129,7 +129,6 @@ async function withCatalog<T>(
   try {
     return await work(
       async (name, params = {}) => {
-        if (name === 'begin' || name === 'commit') return (await client.query(name)).rows;
         const statement = ledgerStatement(name);
         return (await client.query(statement.text, ledgerValues(statement, params))).rows;
       },

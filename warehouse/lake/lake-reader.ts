@@ -3,8 +3,8 @@
  * `how_to_attach`. It contains no password: readers have their own role in PostgreSQL.
  */
 
-import { constants, existsSync } from 'node:fs';
-import { chmod, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api';
 import { rollBackAndClose } from '../../lib/duckdb-values.ts';
@@ -14,6 +14,7 @@ import { Database } from '../duckdb/database.ts';
 import { commentsOf } from '../duckdb/schema.ts';
 import type { Session } from '../duckdb/session.ts';
 import { WarehouseError } from '../errors.ts';
+import { flush } from '../publish.ts';
 import {
   attachLake,
   attachStatements,
@@ -77,15 +78,6 @@ function howToAttach(place: LakePlace): readonly string[] {
   return [...loads, ...attach];
 }
 
-export async function flush(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 // One instance per process, because loading the extensions takes a second. Rows enter the lake before a ledger counts them, so a
 // reader that first reads the ledgers and then the lake, in one transaction, finds every row that they count.
 
@@ -135,21 +127,21 @@ async function lookAt(shared: Opened | undefined, lake: LakeSettings): Promise<D
 }
 
 export async function attachForReading(lake: LakeSettings, run: RunStatement): Promise<void> {
-  await attachLake(run, { ...(await placeOf(lake)), dataPath: lake.dataPath }, { readOnly: true });
+  await attachLake(run, await placeOf(lake), { readOnly: true });
 }
 
 /** @throws catalog-unreachable, no-lake-yet */
-export async function placeOf(lake: LakeSettings) {
+export async function placeOf(lake: LakeSettings): Promise<LakePlace> {
   const address = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(address);
   if (generation === null) throw new WarehouseError('no-lake-yet', [address.printable]);
-  return { address, generation };
+  return { address, dataPath: lake.dataPath, generation };
 }
 
 async function openShared(path: string, lake: LakeSettings): Promise<Opened> {
   const place = await placeOf(lake);
   const { generation } = place;
-  await makePointerFile(path, { ...place, dataPath: lake.dataPath });
+  await makePointerFile(path, place);
   const file = (await fileAt(path)) ?? '';
   const known = opened.get(path);
   if (known?.file === file && known.generation === generation) return known;
@@ -256,7 +248,7 @@ async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBIns
 
 /** @param shellVersion e.g. `1.5.5`: extensions fit one version @throws catalog-unreachable, no-lake-yet */
 export async function shellStatements(lake: LakeSettings, shellVersion: string): Promise<readonly string[]> {
-  const place = { ...(await placeOf(lake)), dataPath: lake.dataPath };
+  const place = await placeOf(lake);
   const statements = extensionsFor(lake.dataPath).flatMap((name) => loadingOf(name, shellVersion));
   await giveS3Credentials(async (statement) => statements.push(statement), lake.dataPath);
   const { libpq, password } = place.address;

@@ -18,7 +18,7 @@ export async function isPublished(path: string): Promise<boolean> {
   if (lake === undefined || existsSync(path)) return existsSync(path);
   const { makePointerFile, placeOf } = await import('./lake-reader.ts');
   try {
-    await makePointerFile(path, { ...(await placeOf(lake)), dataPath: lake.dataPath });
+    await makePointerFile(path, await placeOf(lake));
     return true;
   } catch (error) {
     if (isWarehouseError(error, 'no-lake-yet')) return false;

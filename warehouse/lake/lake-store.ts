@@ -14,9 +14,10 @@ import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
 import { spanOf } from '../load/commit-load.ts';
 import type { FileLoad, LoadTransactions, NewLoad } from '../load/file-load.ts';
 import { BatchingLoader } from '../load/load-files.ts';
+import { flush } from '../publish.ts';
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
-import { flush, touchPointerFile } from './lake-reader.ts';
+import { touchPointerFile } from './lake-reader.ts';
 import {
   holdInvoices,
   isCatalogFull,
@@ -25,7 +26,7 @@ import {
   type LedgerTransaction,
 } from './ledger.ts';
 
-export interface IngestLakeOptions {
+interface IngestLakeOptions {
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly now: Date;
@@ -80,8 +81,8 @@ function ingestAlone(
       invoices = invoiceIds;
       return work();
     },
-    ...(onProgress === undefined ? {} : { onProgress }),
-    ...(onMissing === undefined ? {} : { onMissing }),
+    onProgress,
+    onMissing,
   });
 }
 
@@ -191,7 +192,7 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
 // A load is two commits: the rows go into the lake, uncounted, then the ledger counts them in a transaction that has held the invoice
 // since before the first row. Rows of a writer that ended in between are removed by tidying.
 
-export interface LakeStoreParts {
+interface LakeStoreParts {
   readonly database: Database;
   readonly ledger: Ledger;
   readonly archive: Archive;

@@ -120,7 +120,7 @@ interface Presence {
 
 export interface LedgerOptions {
   readonly generation: number;
-  readonly role?: string;
+  readonly role?: string | undefined;
   readonly isBeingMade?: boolean;
   readonly idleLimitMs?: number;
   readonly blockedAfterMs?: number;

@@ -29,7 +29,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   const generation = await currentGeneration(address.address, settings.environment);
   const ledger = new Ledger(address.address, {
     generation,
-    ...(options.role === undefined ? {} : { role: options.role }),
+    role: options.role,
     onReplaced(error) {
       log.fatal({ err: error }, 'the warehouse was rebuilt; this process has to start again');
       options.onFatal?.(error);

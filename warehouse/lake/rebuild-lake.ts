@@ -195,7 +195,7 @@ async function removeObjects({ hostname: Bucket, pathname }: URL): Promise<void>
     import('@aws-sdk/client-s3'),
     import('../../archive/s3/bucket.ts'),
   ]);
-  const client = openS3Client({});
+  const client = openS3Client();
   try {
     for (;;) {
       const { Contents = [] } = await client.send(

@@ -49,8 +49,8 @@ export interface IngestOptions {
   readonly now: Date;
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
   readonly deferFacts?: boolean;
-  readonly onProgress?: (done: { readonly events: number; readonly facts: number }) => void;
-  readonly onMissing?: OnMissing;
+  readonly onProgress?: ((done: { readonly events: number; readonly facts: number }) => void) | undefined;
+  readonly onMissing?: OnMissing | undefined;
 }
 
 const BATCH = 2_000;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import { camelCase, type Row, type Statements } from '../duckdb/statements.ts';
+import { camelCase, type Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
@@ -36,7 +36,7 @@ export async function readInvoiceLines(
 ): Promise<ReadonlyMap<string, InvoiceLines>> {
   const params = { invoice_ids: listOf(invoiceIds), since };
   const read = async (name: string, isNeeded: boolean) =>
-    groupById(isNeeded ? await session.all(name, params) : []);
+    Map.groupBy(isNeeded ? await session.all(name, params) : [], (row) => String(row.invoice_id));
   const evidence = await read('read-evidence', true);
   const loads = await read('read-loads', hasLoads);
   const attention = await read('read-attention', hasAttention);
@@ -140,8 +140,4 @@ async function readHeld(
 
 function listOf(invoiceIds: readonly string[]): string {
   return `[${invoiceIds.join(', ')}]`;
-}
-
-function groupById(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  return Map.groupBy(rows, (row) => String(row.invoice_id));
 }

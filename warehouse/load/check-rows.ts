@@ -7,7 +7,7 @@ import { isDenied, isNamed } from '../ledger/derive-current.ts';
 import { contradictions } from '../ledger/derive-discrepancies.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
-import { type FileLoad, Refusal } from './file-load.ts';
+import { type FileLoad, Refusal, rejectedFor } from './file-load.ts';
 
 export interface NewLine extends LoadLine {
   readonly tenant: string | null;
@@ -117,8 +117,7 @@ function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): voi
   if (derived?.row.proof === 'unproved' && !line.ends_with_line_end) {
     // The last line may be truncated, and neither hash nor header would show it.
     const value = 'the file does not end with CRLF and neither hash nor header proves it';
-    const finding = { line: null, row: line.shipments, column: null, rule: 'no-final-line-end', value };
-    throw new Refusal({ outcome: 'rejected', findings: [finding], findingCount: 1 });
+    throw new Refusal(rejectedFor('no-final-line-end', value, { row: line.shipments }));
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../lib/wire/csv-file.ts';
 import type { Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
-import { type FileLoad, rejected, unexplained } from './file-load.ts';
+import { type FileLoad, rejected, rejectedFor } from './file-load.ts';
 
 export interface Chunks {
   readonly folder: string;
@@ -127,7 +127,7 @@ export async function tolerate(
       tolerate: { tolerances, folder, recordsPerCut },
     };
     const read = await readBounded(reading, limitsBySize(file.sizeBytes));
-    if ('stopped' in read) return unexplained(`reading it was stopped, ${read.stopped}`);
+    if ('stopped' in read) return rejectedFor('unexplained', `reading it was stopped, ${read.stopped}`);
     if (read.scan === null) return null;
     if (read.broken.findingCount > 0) return rejected(read.broken);
     isKept = true;

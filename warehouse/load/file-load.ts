@@ -88,7 +88,7 @@ export async function refusedByCells(
   const read = await readBounded({ csvPath, invoiceId, skipsRagged: false });
   if (!('stopped' in read)) return refusedRows(read.broken);
   if (why === null) return rejected({ findings: [], findingCount: 0 });
-  return unexplained(`looking for the place was stopped, ${read.stopped}; ${why}`);
+  return rejectedFor('unexplained', printable(`looking for the place was stopped, ${read.stopped}; ${why}`));
 }
 
 export function refusedRows(broken: Omit<BrokenRows, 'records'>): Rejection {
@@ -124,7 +124,11 @@ export function rejected({
   };
 }
 
-export function unexplained(text: string): Rejection {
-  const finding = { line: null, row: null, column: null, rule: 'unexplained', value: printable(text) };
+export function rejectedFor(
+  rule: string,
+  value: string,
+  place: { readonly row?: number; readonly column?: string } = {},
+): Rejection {
+  const finding = { line: null, row: null, column: null, ...place, rule, value };
   return { outcome: 'rejected', findings: [finding], findingCount: 1 };
 }

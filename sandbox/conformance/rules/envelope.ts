@@ -243,8 +243,7 @@ async function shortLivedFinalized(context: SuiteContext): Promise<ReceivedReque
   const { application } = context.shortLived;
   const { path } = await openEndpoint(context, { at: application });
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
-  await application.submit(invoiceId);
-  await application.approve(invoiceId);
+  await application.finalize(invoiceId);
   return receiveEvent(context, path, invoiceId, 'invoice_finalized');
 }
 

@@ -93,8 +93,7 @@ export const registrationRules: readonly Rule[] = [
         const { application } = context;
         const { path } = await openEndpoint(context, { eventTypes: [eventType] });
         const { invoiceId } = await application.createInvoice({ shipments: 1 });
-        await application.submit(invoiceId);
-        await application.approve(invoiceId);
+        await application.finalize(invoiceId);
         await application.cancel(invoiceId);
         await receiveEvent(context, path, invoiceId, eventType);
         await receivedUntilMarker(context, path);

@@ -39,8 +39,7 @@ export const storageRules: readonly Rule[] = [
     check: async (context) => {
       const { service, application } = context.shortLived;
       const { invoiceId } = await application.createInvoice({ shipments: 1 });
-      await application.submit(invoiceId);
-      await application.approve(invoiceId);
+      await application.finalize(invoiceId);
       const { url, expiresAt } = await freshUrl(context.shortLived, invoiceId);
       const early = await service.plain({ url });
       hold(early.status === 200, `${early.status} before expiry`);

@@ -15,7 +15,7 @@ await warehouse.close();
 
 const file = await openPublishedFile(publishedPath(settings));
 await file.query('select count(*) from shipments');
-const place = { ...(await placeOf(settings.warehouse)), dataPath: settings.warehouse.dataPath };
+const place = await placeOf(settings.warehouse);
 const database = await openLakeDatabase({
   ...{ place, folders: [], temporaryFolder: settings.dataDir, memoryLimit: null },
 });
