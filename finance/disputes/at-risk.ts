@@ -1,8 +1,7 @@
 import { isReportError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
-import type { Disputes } from './disputes.ts';
-import type { Claimable, FindRequest } from './findings.ts';
+import type { Claimable, FindClaimable, FindRequest } from './findings.ts';
 import type { Deadline } from './windows.ts';
 
 /** Strongest evidence first: a line that several reports find counts for the first of them. */
@@ -33,7 +32,7 @@ export interface AtRisk {
 }
 
 export async function linesAtRisk(
-  find: Disputes['find'],
+  find: FindClaimable,
   filters: FindRequest['filters'],
   claims: readonly ClaimWithStatus[],
   deadline: (line: Claimable) => Deadline,
