@@ -161,12 +161,11 @@ export interface PurgeOptions {
   readonly quarantine: Quarantine;
   readonly by: string;
   readonly reason: string;
-  readonly now?: () => Date;
   readonly onProgress: (done: number, of: number) => void;
 }
 
 export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<void> {
-  const { archive, quarantine, by, reason, onProgress, now = () => new Date() } = options;
+  const { archive, quarantine, by, reason, onProgress } = options;
   const of = plan.refused.length + plan.events.length + plan.files.length + plan.copies.length;
   let done = 0;
   const each = async <T>(items: readonly T[], remove: (item: T) => Promise<unknown>): Promise<void> => {
@@ -176,7 +175,7 @@ export async function runPurge(plan: PurgePlan, options: PurgeOptions): Promise<
       onProgress(done, of);
     }
   };
-  const at = (): string => now().toISOString();
+  const at = (): string => new Date().toISOString();
   const note = `purged, older than ${plan.before}: ${reason}`;
   await each(plan.refused, ({ quarantineId }) =>
     discardQuarantined(quarantineId, { quarantine, archive, note }),

@@ -1,12 +1,6 @@
 import type { ParsedNode } from 'yaml';
 import type { z } from 'zod';
 
-export interface CheckedYaml<T> {
-  readonly value: T;
-  /** @throws the error of the file, with the line of the value */
-  refuse(where: readonly PropertyKey[], what: string): never;
-}
-
 export interface YamlFile {
   readonly path: string;
   readonly text: string;
@@ -17,7 +11,7 @@ export async function readCheckedYaml<T>(
   { path, text }: YamlFile,
   schema: z.ZodType<T>,
   asError: (problem: string) => Error,
-): Promise<CheckedYaml<T>> {
+) {
   const { LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -46,7 +40,10 @@ export async function readCheckedYaml<T>(
     const top = String(where[0] ?? Object.keys(schemaShape(schema))[0] ?? 'file');
     return fail(lineOf(where), `${where.slice(2).join('.') || top}: ${message}`);
   }
-  return { value: parsed.data, refuse: (where, what) => fail(lineOf(where), what) };
+  return {
+    value: parsed.data,
+    refuse: (where: readonly PropertyKey[], what: string): never => fail(lineOf(where), what),
+  };
 }
 
 function schemaShape(schema: z.ZodType): Readonly<Record<string, unknown>> {

@@ -100,7 +100,8 @@ export interface Metrics {
   gauge<Name extends NameOf<'gauge'>>(name: Name): Gauge<LabelOf<Name>>;
   histogram<Name extends NameOf<'histogram'>>(name: Name): Histogram<LabelOf<Name>>;
   beforeRead(measure: () => Promise<void> | void, everyMs?: number): void;
-  setNeighbour(name: string, text: string): void;
+  /** The text of other processes, which is shown with the own. */
+  setNeighbours(text: string): void;
   ownText(): Promise<string>;
   text(): Promise<string>;
 }
@@ -114,7 +115,7 @@ export function createMetrics(role: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ role });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_EVERY_MS });
-  const neighbours = new Map<string, string>();
+  let neighbours = '';
   const made = new Map<MetricName, AnyMetric>();
   const measures: (() => Promise<void>)[] = [];
 
@@ -148,9 +149,11 @@ export function createMetrics(role: string): Metrics {
     gauge: once,
     histogram: once,
     beforeRead: (measure, everyMs = 0) => void measures.push(atMostEvery(everyMs, measure)),
-    setNeighbour: (name, text) => void neighbours.set(name, text),
+    setNeighbours(text) {
+      neighbours = text;
+    },
     ownText,
-    text: async () => joined([await ownText(), ...neighbours.values()]),
+    text: async () => joined(`${await ownText()}\n${neighbours}`),
   };
 }
 
@@ -171,9 +174,9 @@ function atMostEvery(everyMs: number, measure: () => Promise<void> | void): () =
 }
 
 /** Prometheus requires one description per metric, followed by all its lines. */
-function joined(texts: readonly string[]): string {
+function joined(text: string): string {
   const metrics = new Map<string, string>();
-  for (const metric of texts.flatMap((text) => text.split(/^(?=# HELP )/m))) {
+  for (const metric of text.split(/^(?=# HELP )/m)) {
     const name = /^# HELP (\S+)/.exec(metric)?.[1] ?? '';
     const before = metrics.get(name);
     const lines = `${metric.trim()}\n`;

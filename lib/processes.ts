@@ -19,11 +19,10 @@ export function ownIdentity(): ProcessIdentity {
 
 /** Another container or machine has the same pids for other processes; null where there is no /proc. */
 export function ownNamespace(): string | null {
-  try {
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return null;
-  }
+  return orElse(
+    () => `${read('/proc/sys/kernel/random/boot_id').trim()} ${readlinkSync('/proc/self/ns/pid')}`,
+    null,
+  );
 }
 
 /** A zombie counts as ended: it holds no file and no port. */
@@ -73,21 +72,21 @@ function startOf(pid: number): string | null {
 
 /** The fields of /proc/PID/stat from the third on: the second is the command's name, which may hold anything. */
 function stateOf(pid: number): readonly string[] | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return null;
-  }
+  const text = orElse(() => read(`/proc/${pid}/stat`), null);
+  return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 export function holderOf(port: number): string | null {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(table, port)));
   if (sockets.size === 0) return null;
-  for (const pid of names('/proc').filter((name) => /^\d+$/.test(name))) {
-    if (names(`/proc/${pid}/fd`).some((file) => sockets.has(linkOf(`/proc/${pid}/fd/${file}`)))) {
-      const command = read(`/proc/${pid}/cmdline`).split('\0').join(' ').trim().slice(0, 120);
-      return command === '' ? `process ${pid}` : `process ${pid} (${command})`;
+  for (const pid of pids()) {
+    const files = orElse(() => readdirSync(`/proc/${pid}/fd`), []);
+    const links = files.map((file) => orElse(() => readlinkSync(`/proc/${pid}/fd/${file}`), ''));
+    if (links.some((link) => sockets.has(link))) {
+      const command = orElse(() => read(`/proc/${pid}/cmdline`), '')
+        .replaceAll('\0', ' ')
+        .trim();
+      return command === '' ? `process ${pid}` : `process ${pid} (${command.slice(0, 120)})`;
     }
   }
   return null;
@@ -96,51 +95,40 @@ export function holderOf(port: number): string | null {
 /** The kernel's table has a line per socket: slot, local address, remote address, state (0A listens), …, inode. */
 function listeningSockets(table: string, port: number): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return read(`/proc/net/${table}`)
+  return orElse(() => read(`/proc/net/${table}`), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .filter((fields) => fields[1]?.endsWith(`:${hex}`) && fields[3] === '0A')
     .map((fields) => `socket:[${fields[9]}]`);
 }
 
-function names(folder: string): readonly string[] {
+/** Processes end while they are looked at, and those of other users cannot be read. */
+function orElse<T>(read: () => T, otherwise: T): T {
   try {
-    return readdirSync(folder);
+    return read();
   } catch {
-    return [];
+    return otherwise;
   }
+}
+
+function pids(): readonly number[] {
+  return orElse(() => readdirSync('/proc'), [])
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return readFileSync(path, 'utf8');
 }
 
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
-
-export async function listenOnce({
-  host,
-  port,
-}: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<number> {
+export async function listenOnce(where: { readonly host: string; readonly port: number }): Promise<number> {
   const server = createServer();
-  server.listen({ host, port, exclusive: true });
+  server.listen({ ...where, exclusive: true });
   await once(server, 'listening');
   const address = server.address();
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : port;
+  return typeof address === 'object' && address !== null ? address.port : where.port;
 }
 
 export function findProcesses(wanted: readonly string[]): readonly number[] {
@@ -161,16 +149,10 @@ interface ListedProcess {
 
 function listProcesses(): readonly ListedProcess[] {
   if (process.platform === 'linux') {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap((name) => {
-        try {
-          const args = `\0${readFileSync(`/proc/${name}/cmdline`, 'utf8')}`;
-          return [{ pid: Number(name), args, separator: '\0' }];
-        } catch {
-          return []; // The process ended meanwhile, or belongs to another user.
-        }
-      });
+    return pids().map((pid) => ({
+      ...{ pid, separator: '\0' },
+      args: `\0${orElse(() => read(`/proc/${pid}/cmdline`), '')}`,
+    }));
   }
   const lines = execFileSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
   return lines.flatMap((line) => {

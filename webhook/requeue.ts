@@ -100,11 +100,10 @@ export async function discardQuarantined(
     readonly quarantine: Quarantine;
     readonly archive: Archive;
     readonly note: string;
-    readonly now?: () => Date;
   },
 ): Promise<boolean> {
   if ((await deps.quarantine.show(quarantineId)) === null) return false;
-  const at = (deps.now?.() ?? new Date()).toISOString();
+  const at = new Date().toISOString();
   await deps.archive.putFact({ kind: 'discard', at, quarantineId, note: deps.note });
   await deps.quarantine.remove(quarantineId);
   return true;

@@ -30,15 +30,14 @@ const HEALTHY: CheckedState = { isHealthy: true, detail: '' };
 export function scheduleChecks({
   settings,
   health,
-  queues = taskQueues(settings.environment),
 }: {
   readonly settings: ScheduleSettings;
   readonly health: Pick<Health, 'report'>;
-  readonly queues?: { readonly billing: string; readonly warehouse: string };
 }): {
   readonly checks: readonly StateCheck[];
   connect(client: Client): void;
 } {
+  const queues = taskQueues(settings.environment);
   const checkRuns = scheduledRunsCheck(settings, new Date());
   const reconciled = new Set<string>();
   let current: Client | null = null;

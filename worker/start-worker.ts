@@ -2,30 +2,26 @@ import { createBillingActivities, createWarehouseActivities } from '../activitie
 import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
-import type { BillingService } from '../billing/billing-service.ts';
 import { createBillingService } from '../billing/client.ts';
 import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
-import { type Alerts, createAlerts } from '../lib/alerts/alerts.ts';
+import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
 import { clockCheck, refuseWrongClock } from '../lib/health/clocks.ts';
 import { type Health, startChecks } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
-import { createScrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { isTemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
 import { machineChecks, partsChecks, reportPublisherFailures } from './checks.ts';
-import type { QueueNames } from './create-workers.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { pollTemporal } from './poll-temporal.ts';
 import {
@@ -47,12 +43,11 @@ export interface WorkerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
-  readonly role?: string;
-  readonly queues?: QueueNames;
-  readonly alerts?: Alerts;
-  readonly forwardOverdue?: ForwardOverdue;
+  readonly alerts: Alerts;
+  readonly role: string;
+  readonly forwardOverdue: ForwardOverdue;
   /** The warehouse or the disk failed: end the process; a new start repairs it or reports what to do. */
-  readonly onFatal?: (error: Error) => void;
+  readonly onFatal: (error: Error) => void;
 }
 
 export interface RunningWorker {
@@ -61,8 +56,6 @@ export interface RunningWorker {
   partnerIds(): readonly string[];
   readonly archive: Archive;
   readonly warehouse: Warehouse;
-  readonly service: BillingService;
-  readonly quarantine: Quarantine;
   /** Publishes the remaining changes and closes everything in reverse order. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -79,19 +72,17 @@ const END_DELAY_MS = 250;
  * and archive
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { settings, log, metrics, health } = options;
+  const { settings, log, metrics, health, alerts, onFatal } = options;
   installRuntime(log, metrics);
   const closers = new AsyncDisposableStack();
   try {
-    const alerts = options.alerts ?? createAlerts({ settings, log, metrics, scrub: createScrub(settings) });
-    if (options.alerts === undefined) closers.defer(() => alerts.close());
     const sinks = { health, alerts };
     const databasePath = publishedPath(settings);
-    const queues = options.queues ?? taskQueues(settings.environment);
+    const queues = taskQueues(settings.environment);
     const stopListening = onFsyncFailure((error) => {
       health.set('disk', { isHealthy: false, detail: error.message });
       alerts.raise({ key: 'disk', title: 'The disk failed to store written data', detail: error.message });
-      setTimeout(() => options.onFatal?.(error), END_DELAY_MS).unref();
+      setTimeout(() => onFatal(error), END_DELAY_MS).unref();
     });
     closers.defer(stopListening);
     const checks = startChecks({ log, ...sinks });
@@ -109,14 +100,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       onDropped: reportDropped({ log, alerts }),
     });
     const warehouse = await openOrRebuild({
-      ...{ settings, archive, log, metrics, health, alerts, role: options.role ?? 'worker' },
+      ...{ settings, archive, log, metrics, health, alerts, role: options.role },
       lockPatienceMs: LOCK_TIMEOUT_MS,
       lingerMs: LINGER_MS,
       onSetAside: (records) => alerts.raise(setAsideAlert(records)),
       onFatal(error) {
         health.set('warehouse', { isHealthy: false, detail: error.message });
         alerts.raise({ key: 'warehouse', title: 'The warehouse failed', detail: error.message });
-        options.onFatal?.(error);
+        onFatal(error);
       },
     });
     closers.defer(() => warehouse.close());
@@ -143,7 +134,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     });
     closers.defer(() => publisher.close());
 
-    const schedules = scheduleChecks({ settings, health, queues });
+    const schedules = scheduleChecks({ settings, health });
     const retries = createRetryAlert({ alerts });
     checks.add(
       ...partsChecks({
@@ -167,7 +158,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         writeScheduledReport(scheduled, {
           ...{ databasePath, dataDir: settings.dataDir, now: new Date() },
         }),
-      forwardOverdue: options.forwardOverdue ?? noInbox,
+      forwardOverdue: options.forwardOverdue,
       now: () => new Date(),
     });
     const { recordEvent, loadInvoice } = warehouseActivities;
@@ -188,7 +179,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     return {
       ready: polling.ready,
       partnerIds: () => service.partnerIds(),
-      ...{ archive, warehouse, service, quarantine },
+      ...{ archive, warehouse },
       close: () => closers.disposeAsync(),
     };
   } catch (error) {
@@ -207,5 +198,3 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
     detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` reads it.`,
   };
 }
-
-const noInbox: ForwardOverdue = async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null });

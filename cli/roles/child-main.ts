@@ -26,7 +26,7 @@ process.on('message', (message: ToChild) => {
   else {
     const { components, metrics } = message.state;
     for (const [component, state] of Object.entries(components)) context?.health.set(component, state);
-    context?.metrics.setNeighbour(message.name, metrics);
+    context?.metrics.setNeighbours(metrics);
   }
 });
 // Unfinished answers are sent again by the service, and everything else is on disk.

@@ -27,7 +27,7 @@ export type ToChild =
   /** Secrets are sent here: other users can read a command line, and every child process has the environment. */
   | { readonly kind: 'run'; readonly settings: Settings; readonly verbose: boolean }
   | { readonly kind: 'stop' }
-  | { readonly kind: 'neighbour'; readonly name: string; readonly state: ChildState };
+  | { readonly kind: 'neighbours'; readonly state: ChildState };
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly addresses: Readonly<Record<string, string>> }
@@ -77,13 +77,8 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
       if (state === null)
         health.set('endpoint', { isHealthy: false, detail: 'Its process is being restarted.' });
       const components = { ...state?.components, ...health.report().components };
-      const own = { components: {}, metrics: await metrics.ownText() };
-      worker.send({
-        kind: 'neighbour',
-        name: 'webhook',
-        state: { components, metrics: state?.metrics ?? '' },
-      });
-      worker.send({ kind: 'neighbour', name: 'up', state: own });
+      const text = `${await metrics.ownText()}\n${state?.metrics ?? ''}`;
+      worker.send({ kind: 'neighbours', state: { components, metrics: text } });
     }
     const checks = startChecks(context);
     parts.add('checks', () => checks.close());

@@ -34,7 +34,7 @@ export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole
 }
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
-  const { settings, log, metrics, health, alerts, fatal, stopping } = context;
+  const { settings, log, metrics, health, alerts } = context;
   await claimDataFolder(settings.dataDir, settings.environment);
   return startParts(log, async (parts) => {
     const archive = await openArchive(settings);
@@ -47,34 +47,22 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
     const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
       onDropped: reportDropped({ log, alerts }),
     });
-    const partner = fetchPartner({ settings, service, log, stopping });
+    const partner = fetchPartner(service, context);
     parts.add('partner', () => partner.close());
     const temporal = linkOnDemand(settings, log);
     parts.add('temporal', () => temporal.close());
 
     const shared = {
-      settings,
+      ...context,
       inbox,
       archive,
       quarantine,
       partnerIds: partner.ids,
-      log,
-      metrics,
-      health,
-      alerts,
+      onFatal: context.fatal,
     };
-    const forwarder = startForwarder({
-      ...shared,
-      send: temporal.send,
-      onFatal: fatal,
-    });
-    parts.add('forwarder', async () => {
-      await forwarder.close();
-    });
-    const server = await startWebhook({
-      ...shared,
-      onFatal: fatal,
-    });
+    const forwarder = startForwarder({ ...shared, send: temporal.send });
+    parts.add('forwarder', () => forwarder.close());
+    const server = await startWebhook(shared);
     parts.add('endpoint', () => server.close());
     temporal.loadSoon();
     const checks = startChecks({ log, health, alerts });
@@ -123,15 +111,8 @@ function linkOnDemand(settings: Settings, log: Logger) {
   };
 }
 
-interface PartnerOptions {
-  readonly settings: Settings;
-  readonly service: BillingService | null;
-  readonly log: Logger;
-  readonly stopping: AbortSignal;
-}
-
 /** Requests tokens until one names the partner; until then deliveries are kept and checked later. */
-function fetchPartner({ settings, service, log, stopping }: PartnerOptions) {
+function fetchPartner(service: BillingService | null, { settings, log, stopping }: RoleContext) {
   if (settings.partnerId !== null || service === null) {
     const configured = settings.partnerId === null ? [] : [settings.partnerId];
     return { ids: () => configured, close: async () => {} };

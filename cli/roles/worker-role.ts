@@ -24,11 +24,12 @@ export interface RunningWorkerRole extends RunningRole {
 }
 
 export async function startWorkerRole(context: RoleContext): Promise<RunningWorkerRole> {
-  const { settings, log, metrics, health, alerts, fatal, role } = context;
+  const { settings, log } = context;
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
   const worker: RunningWorker = await startWorker({
-    ...{ settings, log, metrics, health, alerts, role, onFatal: fatal },
+    ...context,
+    onFatal: context.fatal,
     forwardOverdue(options) {
       const partnerIds = () => (settings.partnerId === null ? worker.partnerIds() : [settings.partnerId]);
       return forwardOverdue({

@@ -54,12 +54,7 @@ interface Server {
   readonly child?: ChildProcess;
 }
 
-interface StartRequest extends ServerPlace {
-  readonly log: Logger;
-  readonly address: string | undefined;
-  readonly onProgress: ((line: string) => void) | undefined;
-  readonly signal: AbortSignal;
-}
+type StartRequest = EmbeddedOptions & ServerPlace & { readonly signal: AbortSignal };
 
 const CHECK_INTERVAL_MS = 250;
 /** A server that does not respond does not handle SIGTERM either. */
@@ -72,23 +67,20 @@ export async function startEmbeddedTemporal(options: EmbeddedOptions): Promise<E
   await makeFolders(options.dataDir);
   const dataDir = await realpath(options.dataDir);
   const stopping = new AbortController();
-  const request: StartRequest = {
-    ...{ dataDir, log, address: options.address, onProgress: options.onProgress },
-    dynamicConfig: options.dynamicConfig ?? {},
-    signal: stopping.signal,
-  };
+  const { signal } = stopping;
+  const request = { ...options, dataDir, dynamicConfig: options.dynamicConfig ?? {}, signal };
   let server = await findOrStart(request);
   const { address } = server.record;
 
   const supervising = (async () => {
     for (;;) {
-      await untilUnsupervised(dataDir, server, stopping.signal);
+      await untilUnsupervised(dataDir, server, signal);
       const { pid } = server.record;
       log.warn({ pid }, 'the embedded Temporal server or its supervisor ended; taking over');
       server = await findOrStartUntilDone({ ...request, address });
     }
   })().catch((error: unknown) => {
-    if (!stopping.signal.aborted) log.error({ err: error }, 'the embedded Temporal server is not supervised');
+    if (!signal.aborted) log.error({ err: error }, 'the embedded Temporal server is not supervised');
   });
 
   return {
@@ -149,7 +141,7 @@ async function launch(
   previous: string | undefined,
 ): Promise<{ readonly address: string; readonly child: ChildProcess }> {
   const { onProgress, signal } = request;
-  const executable = await temporalExecutable(onProgress ? { onProgress } : {});
+  const executable = await temporalExecutable({ onProgress });
   for (let attempt = 1; ; attempt += 1) {
     const address = request.address ?? (await freeAddress(previous));
     try {

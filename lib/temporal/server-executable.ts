@@ -40,7 +40,7 @@ const PINNED_EXECUTABLES: readonly string[] = [
 ];
 
 export interface ExecutableOptions {
-  readonly onProgress?: (line: string) => void;
+  readonly onProgress?: ((line: string) => void) | undefined;
   readonly cacheDir?: string;
   readonly path?: string;
   readonly downloadFrom?: string;

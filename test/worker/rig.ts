@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import type { Archive } from '../../archive/archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
+import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { loadSettings } from '../../lib/config/load-settings.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
@@ -88,7 +89,12 @@ export async function aRig(
       return server;
     },
     async startWorker() {
-      const worker = await startWorker({ settings, log, health, metrics: createMetrics('worker') });
+      const alerts = createAlerts({ settings, log, scrub: (text) => text });
+      const worker = await startWorker({
+        ...{ settings, log, health, metrics: createMetrics('worker'), alerts, role: 'worker' },
+        forwardOverdue: async () => ({ forwarded: 0, waiting: 0, oldestReceivedAt: null }),
+        onFatal: () => undefined,
+      });
       closers.push(() => worker.close());
       return worker;
     },
