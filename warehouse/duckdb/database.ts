@@ -133,10 +133,8 @@ export class Database {
   async #connect(): Promise<Session> {
     let session: Session | undefined;
     try {
-      session = new Session(await this.#instance.connect(), {
-        classify: (error) => this.#classify(error),
-        statements: this.#options.statements ?? sql,
-      });
+      const connection = await this.#instance.connect();
+      session = new Session(connection, (error) => this.#classify(error), this.#options.statements ?? sql);
       this.#lent.add(session);
       await session.begin(SEARCH_PATH, this.#options.readOnly !== true);
       return session;
