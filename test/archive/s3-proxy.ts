@@ -1,7 +1,7 @@
 /** A proxy in front of the S3 of the tests that refuses requests, breaks connections, or changes a byte. */
 
 import { createServer, type IncomingMessage, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../support/listen.ts';
 
 /** `break`: the connection is cut once the request has come; `damage`: the last byte of the answer is another. */
 export type Fault = { readonly status: number; readonly code: string } | 'break' | 'damage';
@@ -62,6 +62,5 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
         server.closeAllConnections();
       }),
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(proxy, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  return Object.assign(proxy, { url: `http://127.0.0.1:${await listen(server)}` });
 }

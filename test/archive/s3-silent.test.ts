@@ -1,15 +1,15 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openS3Bucket } from '../../archive/s3/bucket.ts';
+import { listen } from '../support/listen.ts';
 
 test('gives up on a silent S3 after three attempts', async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     socket.on('error', () => undefined).resume();
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const endpoint = `http://127.0.0.1:${await listen(server)}`;
   for (const [name, value] of Object.entries({
     ...{ AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'us-east-1' },
     ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },

@@ -1,6 +1,7 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createHttp, type Http } from '../../billing/http.ts';
+import { listen } from '../support/listen.ts';
 import { serviceSettings } from './service-settings.ts';
 
 const URL_ASKED = 'https://billing.invalid/a';
@@ -20,10 +21,8 @@ async function errorThrough(onConnection: (socket: Socket) => void, deadlineMs =
     connections += 1;
     socket.on('error', () => undefined);
     onConnection(socket);
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => proxy?.once('listening', resolve));
-  const { port } = proxy.address() as AddressInfo;
-  return errorAt(port, deadlineMs);
+  });
+  return errorAt(await listen(proxy), deadlineMs);
 }
 
 async function errorAt(port: number, deadlineMs: number) {

@@ -9,13 +9,12 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DuckDBInstance } from '@duckdb/node-api';
 import type { Client } from '@temporalio/client';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { createProduct, type Product } from '../support/processes/product.ts';
 import { withTemporalBeside } from '../support/temporal.ts';
-import { aWarehouse, queryFile, settingsFor } from '../warehouse/support.ts';
+import { aWarehouse, queryFile, runOnFile, settingsFor } from '../warehouse/support.ts';
 
 export const summary =
   'a backfill of 100,000 ids, 95 % loaded and unchanged, its worker killed: rate, memory, histories (backfill [ids] [kills])';
@@ -237,11 +236,7 @@ async function seedWarehouse(
   const path = join(dataDir, 'seed.ndjson');
   const lines = mix.filter(({ kind }) => IN_THE_LEDGER.has(kind));
   await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const instance = await DuckDBInstance.create(join(dataDir, 'warehouse.duckdb'));
-  const connection = await instance.connect();
-  for (const statement of seeding(path, partnerId)) await connection.run(statement);
-  connection.closeSync();
-  instance.closeSync();
+  await runOnFile(join(dataDir, 'warehouse.duckdb'), ...seeding(path, partnerId));
   await rm(path);
 }
 

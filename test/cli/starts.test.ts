@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { testFolder } from '../support/folders.ts';
+import { listen } from '../support/listen.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 
@@ -11,9 +12,7 @@ const service = {
   ...{ BILLSYNC_CLIENT_ID: 'a', BILLSYNC_CLIENT_SECRET: 'b', BILLSYNC_WEBHOOK_PORT: '0' },
 };
 const server = createServer();
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const address = server.address();
-const taken = String(typeof address === 'object' && address !== null ? address.port : 0);
+const taken = String(await listen(server));
 afterAll(() => {
   server.close();
 });

@@ -1,7 +1,9 @@
 import { createServer as createHttp } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { endpointCheck, probeEndpoint } from '../../cli/roles/watch-endpoint.ts';
+import { listen } from '../support/listen.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 
 const servers: Server[] = [];
 afterAll(() => {
@@ -10,8 +12,7 @@ afterAll(() => {
 
 async function listening(server: Server): Promise<string> {
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listen(server)}`;
 }
 
 const answering = (status: () => number): Server =>
@@ -35,19 +36,15 @@ test('reports the second failure in a row and its end', async () => {
   const answers = [200, 503, 200, 503, 503, 200];
   const endpoint = await listening(answering(() => answers.shift() ?? 200));
   const states: boolean[] = [];
-  const alerts: string[] = [];
+  const { alerts, calls } = memoryAlerts();
   const check = endpointCheck(() => `http://${endpoint}/`, {
     health: {
       set: (_, { isHealthy }) => states.push(isHealthy),
       report: () => ({ isReady: true, isWell: true, status: 'ok', components: {} }),
     },
-    alerts: {
-      raise: ({ key }) => alerts.push(`raise ${key}`),
-      resolve: (key) => alerts.push(`end ${key}`),
-      close: async () => {},
-    },
+    alerts,
   });
   for (let time = 0; time < 4; time += 1) await check.run(new AbortController().signal);
   expect(states).toEqual([true, true, false, true]);
-  expect(alerts.slice(2)).toEqual(['raise endpoint/unanswered', 'end endpoint/unanswered']);
+  expect(calls.slice(2)).toEqual(['raised endpoint/unanswered', 'resolved endpoint/unanswered']);
 });

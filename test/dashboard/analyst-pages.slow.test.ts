@@ -1,7 +1,6 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openSavedViews } from '../../dashboard/pages/saved-views.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportColumn } from '../../reports/cells.ts';
 import { daysName } from '../../reports/period.ts';
@@ -192,15 +191,6 @@ describe('saved views', () => {
     await post({ action: 'remove', name: 'Other' });
     expect((await json('/views?format=json')).views).toEqual([{ name: 'Month end', address }]);
     await post({ action: 'remove', name: 'Month end' });
-  });
-
-  test('are all kept when two dashboards save at once', async () => {
-    const saved = ['a', 'b', 'c', 'd'].map((name) => ({ name, address: '/shipments' }));
-    const dashboards = [openSavedViews(fixture.folder), openSavedViews(fixture.folder)];
-    await Promise.all(saved.map((view, index) => dashboards[index % 2]?.save(view)));
-    expect(await dashboards[0]?.list()).toEqual(saved);
-    expect((await readdir(fixture.folder)).filter((name) => /lock|tmp/.test(name))).toEqual([]);
-    for (const { name } of saved) await dashboards[1]?.remove(name);
   });
 
   test.each([

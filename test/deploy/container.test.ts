@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { VERBS } from '../../cli/verbs.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { testFolder } from '../support/folders.ts';
+import { listen } from '../support/listen.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFile(join(root, file), 'utf8');
@@ -115,8 +115,7 @@ describe('the health check', () => {
     const server = createServer((request, response) =>
       response.writeHead(request.url === '/livez' ? 200 : 404).end(),
     );
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const check = async () => {
       const script = join(root, 'deploy/container/healthcheck.mjs');
       const child = spawn(process.execPath, [script], { env: { BILLSYNC_DATA_DIR: dataDir } });

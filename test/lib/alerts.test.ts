@@ -1,6 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
@@ -11,6 +10,7 @@ import { createLogger } from '../../lib/log/log.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { createMetrics, type Metrics } from '../../lib/metrics.ts';
 import { testFolder } from '../support/folders.ts';
+import { listen } from '../support/listen.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
 const servers: Server[] = [];
@@ -33,8 +33,7 @@ async function aChat(...codes: number[]): Promise<{ url: string; posts: { text: 
     });
   });
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=chat-secret`, posts };
+  return { url: `http://127.0.0.1:${await listen(server)}/hook?key=chat-secret`, posts };
 }
 
 async function alertsWith(sinks: {

@@ -3,12 +3,11 @@ import { expect, test } from 'vitest';
 import { describeError } from '../../cli/errors.ts';
 import { AdminPortTakenError } from '../../dashboard/probes.ts';
 import { holderOf } from '../../lib/processes.ts';
+import { listen } from '../support/listen.ts';
 
 test('names the process that listens at a port', async () => {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await listen(server);
   expect(holderOf(port)).toMatch(new RegExp(`^process ${process.pid} \\(`));
   const cause = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port });
   const described = describeError(new AdminPortTakenError('127.0.0.1', port, { cause }));

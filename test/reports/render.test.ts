@@ -13,6 +13,7 @@ import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
+import { runOnFile } from '../warehouse/support.ts';
 
 const fixture = await reportsFixture([
   ...seededInvoices(3, 30),
@@ -65,17 +66,11 @@ describe('the head of a form that has only rows', () => {
     const folder = testFolder();
     const path = join(folder, 'r.parquet');
     await writeFile(path, (await renderReport(tenants, 'parquet')).body);
-    const instance = await DuckDBInstance.create(':memory:');
-    const connection = await instance.connect();
-    const read = await connection.prepare(
-      'select cast(key as varchar) as key, decode(value) as value from parquet_kv_metadata($path)',
-    );
-    read.bind({ path });
-    expect((await read.runAndReadAll()).getRowObjectsJson()).toContainEqual({
-      ...{ key: 'billsync_about', value: await body('about') },
+    const kept = `select key::varchar as key, decode(value) as value from parquet_kv_metadata('${path}')`;
+    expect(await runOnFile(':memory:', kept)).toContainEqual({
+      key: 'billsync_about',
+      value: await body('about'),
     });
-    connection.closeSync();
-    instance.closeSync();
   });
 });
 

@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import { openPublishedFile } from '../../reports/published-file.ts';
@@ -9,6 +8,7 @@ import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { testFolder } from '../support/folders.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
+import { runOnFile } from '../warehouse/support.ts';
 
 const reports = listReports();
 
@@ -90,11 +90,7 @@ describe('runReport', () => {
     'reports that a file without %s was published by another version, and what to do',
     async (_what, change, missing) => {
       const old = await reportsFixture([]);
-      const instance = await DuckDBInstance.create(old.path);
-      const connection = await instance.connect();
-      await connection.run(change);
-      connection.closeSync();
-      instance.closeSync();
+      await runOnFile(old.path, change);
       const error = await runReport({
         databasePath: old.path,
         name: 'tenants',

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
+import { listen } from '../support/listen.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&';
@@ -24,8 +24,7 @@ beforeAll(async () => {
   receiver = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
     incoming.resume().on('end', () => outgoing.writeHead(answerStatus).end('{"status":"received"}'));
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  receiverUrl = `https://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+  receiverUrl = `https://127.0.0.1:${await listen(receiver)}/hooks`;
 });
 
 afterAll(async () => {

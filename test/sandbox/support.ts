@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 import type { SandboxAccount } from '../../sandbox/service.ts';
+import { listen } from '../support/listen.ts';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -39,9 +39,8 @@ export async function startReceiver(): Promise<Receiver> {
     if (chosen === null) return;
     outgoing.writeHead(chosen.status, chosen.headers).end('{"status":"ok"}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const receiver: Receiver = {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `https://127.0.0.1:${await listen(server)}/hooks`,
     caPem,
     requests,
     answer: () => ({ status: 200 }),

@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
@@ -18,6 +17,7 @@ import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
 import { startForeignService } from '../support/foreign-service.ts';
+import { listen } from '../support/listen.ts';
 
 const MIB = 1024 * 1024;
 const dataDir = testFolder();
@@ -33,7 +33,7 @@ const trap = createServer((request, response) => {
   trapped.push(`${request.url} ${request.headers.authorization ?? ''}`);
   response.end('caught');
 });
-await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
+const trapPort = await listen(trap);
 afterAll(async () => {
   await billing.close();
   await archive.close();
@@ -151,14 +151,13 @@ test('refuses compressed bombs quickly and in little memory', async () => {
 });
 
 test('follows no redirect to another host and sends it no token', async () => {
-  const { port } = trap.address() as AddressInfo;
   const own = new URL(service.baseUrl).host;
   const locations = [
-    `http://127.0.0.1:${port}/a`,
-    `http://localhost:${port}/`,
-    `https://127.0.0.1:${port}/`,
-    `//127.0.0.1:${port}/`,
-    `https://${own}@127.0.0.1:${port}/`,
+    `http://127.0.0.1:${trapPort}/a`,
+    `http://localhost:${trapPort}/`,
+    `https://127.0.0.1:${trapPort}/`,
+    `//127.0.0.1:${trapPort}/`,
+    `https://${own}@127.0.0.1:${trapPort}/`,
     `https://user:password@${own}/rest/`,
     `https://${own}/rest/api/v1/deliveryexperience/ping`,
     `https://${own}/`,

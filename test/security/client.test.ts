@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { serviceSettings } from '../billing/service-settings.ts';
 import { attack, attackEach } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
 import { makeCertificates, stop } from '../support/foreign-billing.ts';
+import { listen } from '../support/listen.ts';
 
 const LIMITS = { deadlineMs: 10_000, maxBodyBytes: 10_000 };
 
@@ -43,11 +44,8 @@ const proxy = createHttpServer().on('connect', (request, socket) => {
   });
   for (const each of [socket, through]) each.on('error', () => undefined);
 });
-for (const server of [service, proxy]) {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-}
-const port = (service.address() as AddressInfo).port;
-const proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+const port = await listen(service);
+const proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${await listen(proxy)}`;
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await stop(service);

@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
-import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createHealth } from '../../lib/health/health.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack, attackEach } from '../support/attack.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { speak, statusesIn } from './hostile/raw-http.ts';
 
@@ -28,12 +27,7 @@ const LIVE =
 
 const EVERYWHERE = MARKUP.join(' ');
 const PASSWORD = 'secret:with:colons';
-const raised: Alert[] = [];
-const alerts: Alerts = {
-  raise: (alert) => void raised.push(alert),
-  resolve: () => undefined,
-  close: () => Promise.resolve(),
-};
+const { alerts, raised } = memoryAlerts();
 const refused = {
   ...{ quarantineId: 'd-0123456789abcdef', kind: 'delivery' as const, at: '2026-03-01T10:00:00Z' },
   ...{ code: EVERYWHERE, reason: EVERYWHERE, invoiceId: EVERYWHERE, eventId: EVERYWHERE, sha256: EVERYWHERE },
@@ -119,7 +113,10 @@ test('shows stored and typed text as text on every page', async () => {
 
 test('forbids frames, caches and scripts on every page and status', async () => {
   const required: readonly (readonly [string, RegExp])[] = [
-    ['content-security-policy', /default-src 'none'.*frame-ancestors 'none'/],
+    [
+      'content-security-policy',
+      /^default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';.*frame-ancestors 'none'/,
+    ],
     ['x-content-type-options', /^nosniff$/],
     ['referrer-policy', /^no-referrer$/],
     ['cross-origin-resource-policy', /^same-origin$/],

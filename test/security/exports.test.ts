@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { visible } from '../../lib/wire/text.ts';
@@ -11,6 +10,7 @@ import { attack } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
+import { runOnFile } from '../warehouse/support.ts';
 
 const FORMULAS = [
   ...['=1+1', '+cmd|calc', '-2+3', '@SUM(A1)', ' =hyperlink("x")', '\t=1', '\u200b=1', '%0A'],
@@ -113,10 +113,6 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
 });
 
 async function trackingNumbersIn(path: string): Promise<string[]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  const reader = await connection.runAndReadAll('select tracking_number from read_parquet($1)', [path]);
-  connection.closeSync();
-  instance.closeSync();
-  return reader.getRows().map(([value]) => String(value));
+  const rows = await runOnFile(':memory:', `select tracking_number from read_parquet('${path}')`);
+  return rows.map(({ tracking_number }) => String(tracking_number));
 }

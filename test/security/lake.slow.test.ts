@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -9,6 +9,7 @@ import { isReportError } from '../../reports/errors.ts';
 import { runSql } from '../../reports/run-sql.ts';
 import { startS3Server } from '../archive/s3-server.ts';
 import { attackEach } from '../support/attack.ts';
+import { listen } from '../support/listen.ts';
 import {
   type LakeServer,
   type LakeTestSettings,
@@ -154,9 +155,8 @@ async function aServerThatRequestsPasswords() {
       if (bytes[0] === 0x70) socket.end();
     });
   });
-  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
   return {
-    port: (listening.address() as AddressInfo).port,
+    port: await listen(listening),
     received: () => received,
     close: () => new Promise((resolve) => listening.close(resolve)),
   };
@@ -180,7 +180,5 @@ async function refusingWrites(
     });
     forwarded.end();
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const { port } = proxy.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, methods: () => methods, server: proxy };
+  return { url: `http://127.0.0.1:${await listen(proxy)}`, methods: () => methods, server: proxy };
 }

@@ -14,6 +14,7 @@ import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { attack, attackEach } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { silent } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
@@ -161,12 +162,7 @@ test('is acknowledged and silenced by name, and recorded', async () => {
 });
 
 test('ends the delays of wrong ones', async () => {
-  const raised = new Set<string>();
-  const alerts = {
-    raise: ({ key }: { readonly key: string }) => void raised.add(key),
-    resolve: (key: string) => void raised.delete(key),
-    close: async () => {},
-  };
+  const { alerts, open: raised } = memoryAlerts();
   const watched = await dashboardOver(join(dataDir, 'reports.duckdb'), { admin: { operators }, alerts });
   const as = (password: string) => {
     const authorization = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
@@ -174,9 +170,9 @@ test('ends the delays of wrong ones', async () => {
   };
   try {
     for (let times = 0; times < 2; times += 1) await as('a guess');
-    expect([...raised]).toEqual(['dashboard/wrong-credentials']);
+    expect([...raised.keys()]).toEqual(['dashboard/wrong-credentials']);
     await as('ann-may-act');
-    expect([...raised]).toEqual([]);
+    expect([...raised.keys()]).toEqual([]);
   } finally {
     await watched.close();
   }

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { generate } from 'selfsigned';
@@ -14,6 +13,7 @@ import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach, attackResult } from '../support/attack.ts';
 import { findSecrets } from '../support/find-secrets.ts';
 import { testFolder } from '../support/folders.ts';
+import { listen } from '../support/listen.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
 
@@ -135,9 +135,7 @@ describe('a command', () => {
       answer.writeHead(401, { 'content-type': 'application/json' });
       answer.end(JSON.stringify({ error: 'invalid_client', error_description: `no such client: ${sent}` }));
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const { port } = server.address() as AddressInfo;
-    return { url: `https://127.0.0.1:${port}`, close: () => server.close() };
+    return { url: `https://127.0.0.1:${await listen(server)}`, close: () => server.close() };
   }
 
   test('keeps no secret in the reason of a refusal', async () => {

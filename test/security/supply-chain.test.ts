@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { compareWithAdvisories } from '../../scripts/advisories.ts';
 import { ACCEPTED_LICENCES, billOfMaterials } from '../../scripts/bill-of-materials.ts';
+import { listen } from '../support/listen.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -68,9 +68,7 @@ describe('advisories', () => {
       );
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+    return { url: `http://127.0.0.1:${await listen(server)}`, close: () => server.close() };
   }
 
   test('of a locked package are named and refuse a release', async () => {

@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -25,6 +24,7 @@ import {
   stop,
   text,
 } from './foreign-billing.ts';
+import { listen } from './listen.ts';
 
 export type { ForeignInvoice };
 
@@ -60,8 +60,7 @@ export async function startForeignService({
         response.writeHead(500).end();
       });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  billing.origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+  billing.origin = `https://localhost:${await listen(server)}`;
 
   let endpoint: ForeignEndpoint | null = null;
   let agent: Agent | false = false;

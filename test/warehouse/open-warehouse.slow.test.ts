@@ -4,17 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { startPublisher } from '../../warehouse/publisher.ts';
 import { eventually } from '../support/eventually.ts';
-import {
-  aCsv,
-  anEvent,
-  archiveCsv,
-  aWarehouse,
-  INVOICE,
-  loadCsv,
-  READER_VIEWS,
-  silent,
-  type TestWarehouse,
-} from './support.ts';
+import { everything, playStory } from './story.ts';
+import { aCsv, aWarehouse, INVOICE, loadCsv, silent, type TestWarehouse } from './support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -22,16 +13,12 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-async function everything(): Promise<unknown> {
-  const rows: Record<string, unknown> = {};
-  for (const view of READER_VIEWS) rows[view] = await t.query(`select * from ${view} order by all`);
-  return rows;
-}
+const whole = () => everything(join(t.dataDir, 'reports.duckdb'), (sql) => t.query(sql));
 
 test('completes a replay of the archive that an earlier start left unfinished', async () => {
   const ids = [1, 2, 3].map((n) => `55555555-5555-4555-8555-00000000000${n}`);
   for (const invoiceId of ids) await loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
-  const before = await everything();
+  const before = await whole();
   await t.warehouse.close();
   for (const ending of ['', '.wal']) rmSync(join(t.dataDir, `warehouse.duckdb${ending}`), { force: true });
   const { reread } = t.archive;
@@ -47,42 +34,11 @@ test('completes a replay of the archive that an earlier start left unfinished', 
   Object.assign(t.archive, { reread });
   await t.reopen();
   expect(await t.drift()).toEqual([]);
-  expect(await everything()).toEqual(before);
+  expect(await whole()).toEqual(before);
   await t.warehouse.close();
   Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
   await t.reopen();
 });
-
-async function playStory(): Promise<void> {
-  const second = '22222222-2222-4222-8222-222222222222';
-  const event = anEvent('invoice_finalized');
-  await t.archive.putEvent(event);
-  await t.archive.putEvent(anEvent('invoice_created', { verdict: 'test' }));
-  await t.archive.putFact({ kind: 'duplicate', at: '2026-03-01T00:00:00.700Z', eventId: event.eventId });
-  await t.record([event]);
-  const file = await archiveCsv(t, aCsv([{ 'Billing Cost': '5' }]));
-  await t.archive.putFact({
-    kind: 'file',
-    at: '2026-03-01T00:00:00.900Z',
-    invoiceId: INVOICE,
-    sha256: file.sha256,
-    sizeBytes: file.sizeBytes,
-    source: 'event',
-    from: 'https://storage.example/f.csv',
-  });
-  await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]), { eventId: event.eventId, workflowRunId: 'run-1' });
-  await loadCsv(t, aCsv([{ 'Billing Cost': '6' }, {}]), { source: 'regenerate' });
-  await t.warehouse.recordDetails({
-    invoiceId: second,
-    status: 'finalized',
-    header: { tenantId: null, currencyCode: 'USD' },
-  });
-  await t.warehouse.markNeedsAttention({ invoiceId: second, code: 'not-exported', reason: 'why' });
-  await loadCsv(t, aCsv([{}], second), { invoiceId: second, source: 'export', announcedSha256: null });
-  const third = '33333333-3333-4333-8333-333333333333';
-  await loadCsv(t, aCsv([{}], third), { invoiceId: third });
-  await t.warehouse.voidInvoice(third);
-}
 
 describe('openWarehouse', () => {
   const open = (settings = t.settings) => openWarehouse({ settings, archive: t.archive, log: silent });
@@ -112,13 +68,13 @@ describe('openWarehouse', () => {
     const path = join(t.dataDir, 'warehouse.duckdb');
     copyFileSync(path, `${path}.old`);
     await t.reopen();
-    await playStory();
-    const before = await everything();
+    await playStory(t);
+    const before = await whole();
     await t.warehouse.close();
     copyFileSync(`${path}.old`, path);
     rmSync(`${path}.wal`, { force: true });
     await t.reopen();
-    expect(await everything()).toEqual(before);
+    expect(await whole()).toEqual(before);
   });
 
   test('records a load in the archive after a crash between commit and fact', async () => {
@@ -141,23 +97,23 @@ describe('openWarehouse', () => {
 });
 
 test('a rebuild returns the same rows in every view from the archive alone', async () => {
-  await playStory();
-  const before = await everything();
+  await playStory(t);
+  const before = await whole();
   const { sequence } = await t.warehouse.publish();
   const rebuilt = await t.rebuild();
-  expect(rebuilt).toMatchObject({ loads: 4, events: 2, publication: { sequence: sequence + 1 } });
+  expect(rebuilt).toMatchObject({ loads: 7, events: 3, publication: { sequence: sequence + 1 } });
   expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
-  expect(await everything()).toEqual(before);
+  expect(await whole()).toEqual(before);
   expect(await t.drift()).toEqual([]);
-  expect(await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]))).toMatchObject({ loadId: 5, version: 3 });
+  expect(await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]))).toMatchObject({ loadId: 8, version: 3 });
 });
 
 test('verify reads each load once unless it is full', async () => {
-  await playStory();
-  expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 4, drift: [] });
+  await playStory(t);
+  expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 7, drift: [] });
   expect(await t.warehouse.verify({ full: false })).toMatchObject({ filesRead: 0, drift: [] });
   const full = await t.warehouse.verify({ full: true });
-  expect(full).toMatchObject({ invoices: 3, shipments: 5, filesRead: 4, drift: [] });
+  expect(full).toMatchObject({ invoices: 4, shipments: 8, filesRead: 7, drift: [] });
   expect(full.discrepancies).toBeGreaterThan(0);
 });
 

@@ -264,6 +264,20 @@ export const READER_VIEWS = [
   ...['shipment_versions', 'level_cross_check'],
 ];
 
+/** Runs statements on a file that is not open, or on `:memory:`. @returns the rows of the last one */
+export async function runOnFile(path: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const text of statements) rows = (await connection.runAndReadAll(text)).getRowObjectsJson();
+    return rows;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
 /** Queries the published copy (or any file) as an analyst would: another instance, read-only. */
 export async function queryFile(path: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });

@@ -1,6 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fact } from '../../archive/archive.ts';
 import { Database } from '../../warehouse/duckdb/database.ts';
@@ -13,6 +12,7 @@ import {
   INVOICE,
   loadArchived,
   loadCsv,
+  runOnFile,
   sha256,
   type TestWarehouse,
 } from './support.ts';
@@ -209,11 +209,7 @@ test('reports an altered load as one line', async () => {
 
 async function change(statement: string): Promise<void> {
   await t.warehouse.close();
-  const instance = await DuckDBInstance.create(join(t.dataDir, 'warehouse.duckdb'));
-  const connection = await instance.connect();
-  await connection.run(statement);
-  connection.closeSync();
-  instance.closeSync();
+  await runOnFile(join(t.dataDir, 'warehouse.duckdb'), statement);
   await t.reopen();
 }
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Alert } from '../../lib/alerts/alert-store.ts';
-import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aDelivery, drained, openParts } from './a-delivery.ts';
 
 describe('receiver', () => {
@@ -35,7 +34,7 @@ describe('receiver', () => {
 
   test('accepts an event with contradicting totals and raises an alert', async () => {
     const parts = await openParts();
-    const { alerts, raised } = listening();
+    const { alerts, raised } = memoryAlerts();
     const { eventId, invoiceId, body } = aDelivery();
     const twice = body.replace('"invoiceTotalAmount":', '"invoiceTotalAmount":1,"invoiceTotalAmount":');
     const answer = await createReceiver({ ...parts, alerts }).receive(Buffer.from(twice));
@@ -68,7 +67,7 @@ describe('a refusal', () => {
     'of kind %s raises an alert with the problem, and is recorded on the invoice',
     async (code, over, what) => {
       const parts = await openParts();
-      const { alerts, raised } = listening();
+      const { alerts, raised } = memoryAlerts();
       const receiver = createReceiver({ ...parts, alerts });
       const { body, invoiceId } = aDelivery(over);
       await receiver.receive(Buffer.from(body));
@@ -84,7 +83,7 @@ describe('a refusal', () => {
 
   test('is reported when a full quarantine drops it', async () => {
     const parts = await openParts();
-    const { alerts, raised } = listening();
+    const { alerts, raised } = memoryAlerts();
     const quarantine = await openQuarantine(join(parts.settings.dataDir, 'small'), {
       maxItems: 1,
       onDropped: reportDropped({ log: parts.log, alerts }),
@@ -100,7 +99,7 @@ describe('a refusal', () => {
 
   test('of another partner does not list its invoice', async () => {
     const parts = await openParts();
-    const { alerts, raised } = listening();
+    const { alerts, raised } = memoryAlerts();
     const receiver = createReceiver({ ...parts, alerts });
     const partnerId = '99999999-9999-9999-9999-999999999999';
     await receiver.receive(Buffer.from(aDelivery({ metadata: { partnerId } }).body));
@@ -111,7 +110,7 @@ describe('a refusal', () => {
 
   test('is reported by its own kind when it is forwarded', async () => {
     const parts = await openParts();
-    const { alerts, raised } = listening();
+    const { alerts, raised } = memoryAlerts();
     const { eventId, invoiceId, body } = aDelivery({ metadata: { eventType: 'invoice_paid' } });
     // The inbox calls it an event; what it is read as now decides.
     const entry = {
@@ -130,16 +129,6 @@ describe('a refusal', () => {
     ]);
   });
 });
-
-function listening(): { alerts: Alerts; raised: Alert[] } {
-  const raised: Alert[] = [];
-  const alerts: Alerts = {
-    raise: (alert) => void raised.push(alert),
-    resolve: () => undefined,
-    close: () => Promise.resolve(),
-  };
-  return { alerts, raised };
-}
 
 async function factsOf({ archive }: Awaited<ReturnType<typeof openParts>>): Promise<unknown[]> {
   const facts: unknown[] = [];

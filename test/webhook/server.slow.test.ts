@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
@@ -9,7 +10,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../lib/config/settings.ts';
 import { FsyncError } from '../../lib/files/durable-files.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
+import { speak } from '../security/hostile/raw-http.ts';
 import { eventually } from '../support/eventually.ts';
+import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
 
 const open: Webhook[] = [];
@@ -30,13 +33,7 @@ async function start(
 
 describe('a delivery with valid credentials', () => {
   const withAlerts = async (over: Partial<WebhookDeps> = {}) => {
-    const raised: string[] = [];
-    const alerts = {
-      raise: ({ key, title }: { readonly key: string; readonly title: string }) =>
-        void raised.push(`${key}: ${title}`),
-      resolve: () => undefined,
-      close: async () => undefined,
-    };
+    const { alerts, raised } = memoryAlerts();
     return { ...(await start({}, { alerts, ...over })), raised };
   };
   const statusOf = async (
@@ -71,9 +68,8 @@ describe('a delivery with valid credentials', () => {
   ])('is logged, counted and reported when it is refused with %i', async (status, options) => {
     const endpoint = await withAlerts();
     expect(await statusOf(endpoint, { path: '/webhooks/billing', ...options })).toBe(status);
-    expect(endpoint.raised).toEqual([
-      `webhook/refused: A delivery with valid credentials was refused with HTTP ${status}`,
-    ]);
+    const title = `A delivery with valid credentials was refused with HTTP ${status}`;
+    expect(endpoint.raised).toMatchObject([{ key: 'webhook/refused', title }]);
     expect(endpoint.logged.join('')).toContain('a delivery with valid credentials was refused');
     expect(await endpoint.metrics.text()).toContain('deliveries_total{status="rejected",role="webhook"} 1');
   });
@@ -87,7 +83,7 @@ describe('a delivery with valid credentials', () => {
     ] as const) {
       expect(await statusOf(endpoint, options)).toBeGreaterThanOrEqual(400);
     }
-    expect(endpoint.raised.filter((line) => line.startsWith('webhook/refused'))).toEqual([]);
+    expect(endpoint.raised.filter(({ key }) => key === 'webhook/refused')).toEqual([]);
   });
 });
 
@@ -267,7 +263,7 @@ describe('credentials', () => {
 describe('limits', () => {
   test('refuse a chunked body over the limit with 413', async () => {
     const { port } = await start({}, { limits: { bodyBytes: 1_000 } });
-    const reply = await raw(port, [
+    const reply = await speak({ port, isTls: true }, [
       `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ntransfer-encoding: chunked\r\n\r\n`,
       `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`,
     ]);
@@ -291,7 +287,11 @@ describe('limits', () => {
     const { port, inbox } = await start();
     const { body } = aDelivery();
     const head = `POST /webhooks/billing HTTP/1.1\r\nhost: x\r\nauthorization: ${basic()}\r\ncontent-length: ${body.length + 1}\r\n\r\n`;
-    await raw(port, [head, body], { hangUp: true });
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      socket.write(head + body);
+      setTimeout(() => socket.destroy(), 100);
+    });
+    await once(socket, 'close');
     expect(await inbox.pending()).toEqual([]);
   });
 });
@@ -386,25 +386,6 @@ describe('TLS', () => {
     );
   });
 });
-
-/** Speaks bytes over TLS and returns what came back until the end. */
-function raw(port: number, parts: readonly string[], options: { hangUp?: boolean } = {}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      for (const part of parts) socket.write(part, 'latin1');
-      if (options.hangUp === true) setTimeout(() => socket.destroy(), 100);
-    });
-    let reply = '';
-    socket.setEncoding('latin1').on('data', (chunk: string) => {
-      reply += chunk;
-    });
-    socket
-      .on('close', () => resolve(reply))
-      .on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
-      });
-  });
-}
 
 function connects(port: number, ca: string): Promise<void> {
   return new Promise((resolve, reject) => {

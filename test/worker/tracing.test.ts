@@ -1,7 +1,6 @@
 /** With an endpoint set, one trace covers an event from its delivery to its publication, without a secret. */
 
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
@@ -14,6 +13,7 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import { eventually } from '../support/eventually.ts';
+import { listen } from '../support/listen.ts';
 import { aRig, type Rig } from './rig.ts';
 
 interface Span {
@@ -39,14 +39,14 @@ async function aCollector(statusCode = 200) {
     });
   });
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const spans = (): Span[] =>
     bodies.flatMap((body) =>
       (JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }).resourceSpans.flatMap(
         ({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans),
       ),
     );
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies, spans };
+  return { url, bodies, spans };
 }
 
 async function forwardAll(rig: Rig): Promise<readonly InvoiceEvent[]> {

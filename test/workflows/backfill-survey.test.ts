@@ -64,22 +64,10 @@ describe.concurrent('a backfill starts no workflow', () => {
 });
 
 describe.concurrent('a backfill starts a workflow', () => {
-  test('for an invoice that is not loaded', async () => {
-    const { world, ...rest } = await backfilled({ answers: found('finalized') });
-    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
-    expect(world.loads).toHaveLength(1);
-  });
-
   test('for a loaded invoice whose void was not delivered', async () => {
     const { world, ...rest } = await backfilled({ answers: found('voided', STATED), ledger: 'loaded' });
     expect(rest).toEqual({ state: 'voided', hasWorkflow: true });
     expect(world.calls).toContain('voidInvoice');
-  });
-
-  test('for an invoice that needs attention', async () => {
-    const { world, ...rest } = await backfilled({ answers: found('finalized'), ledger: 'needs_attention' });
-    expect(rest).toEqual({ state: 'loaded', hasWorkflow: true });
-    expect(world.loads).toHaveLength(1);
   });
 
   test('for a loaded invoice whose total differs from the service, with the newest file', async () => {

@@ -84,34 +84,16 @@ describe('lifecycle', () => {
     fc.assert(
       fc.property(eventsInAnyOrder, ([events, shuffled]) => {
         const [one, other] = [processAll(events), processAll(shuffled)];
-        expect(stateOf(other)).toBe(stateOf(one));
+        const types = events.map(({ eventType }) => eventType);
+        const loadedOrDraft = types.includes('invoice_finalized') ? 'loaded' : 'draft';
+        const expected = types.includes('invoice_voided') ? 'voided' : loadedOrDraft;
+        expect([stateOf(one), stateOf(other)]).toEqual([expected, expected]);
         expect(nextStep(other)).toBe(nextStep(one));
+        if (expected === 'draft') expect(nextStep(one)).toBe('wait');
         if (stateOf(one) === 'loaded') expect(other.loadedSha256).toBe(one.loadedSha256);
       }),
       { numRuns: 500 },
     );
-  });
-
-  test('ends in the same state for every permutation with repeats of the three events', () => {
-    const events = EVENT_TYPES.map((eventType) => anEvent(eventType, { invoiceId: INVOICE_ID }));
-    const [created, finalized, voided] = events as [InvoiceEvent, InvoiceEvent, InvoiceEvent];
-    let orders = 0;
-    for (const first of events)
-      for (const second of events)
-        for (const third of events)
-          for (const fourth of events)
-            for (const fifth of events) {
-              const order = [first, second, third, fourth, fifth];
-              orders += 1;
-              const expected = order.includes(voided)
-                ? 'voided'
-                : order.includes(finalized)
-                  ? 'loaded'
-                  : 'draft';
-              expect(stateOf(processAll(order))).toBe(expected);
-            }
-    expect(orders).toBe(243);
-    expect(nextStep(processAll([created]))).toBe('wait');
   });
 
   test('never leaves voided', () => {

@@ -4,9 +4,9 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { findCosts } from '../../../finance/cost-alerts/find-costs.ts';
 import { readCostRules } from '../../../finance/cost-alerts/rules.ts';
 import { checkCosts, watchCosts } from '../../../finance/cost-alerts/watch-costs.ts';
-import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { testFolder } from '../../support/folders.ts';
+import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
@@ -31,14 +31,12 @@ const twice = anInvoice([
 ]);
 
 let folder: string;
-let raised: Alert[];
-let resolved: string[];
+let { alerts, raised, resolved } = memoryAlerts();
 const fixture = await reportsFixture([acme, beta, fresh, twice]);
 beforeEach(async () => {
   folder = testFolder();
   await mkdir(join(folder, 'user'));
-  raised = [];
-  resolved = [];
+  ({ alerts, raised, resolved } = memoryAlerts());
 });
 afterAll(async () => {
   await fixture.remove();
@@ -49,11 +47,7 @@ const write = (rules: string): Promise<void> => writeFile(inStore('cost-rules.ya
 const options = (more: object = {}) => ({
   ...{ dataDir: folder, databasePath: fixture.path, dashboardUrl: null, now: () => NOW },
   log: createLogger(testSettings(folder), 'worker', { write: () => {} }),
-  alerts: {
-    raise: (alert: Alert) => void raised.push(alert),
-    resolve: (key: string) => void resolved.push(key),
-    close: async () => {},
-  },
+  alerts,
   ...more,
 });
 const titles = (): string[] => raised.map(({ title }) => title);

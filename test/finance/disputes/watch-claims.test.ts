@@ -5,20 +5,16 @@ import type { ClaimState } from '../../../finance/disputes/claim.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import { appendChange } from '../../../finance/disputes/journal.ts';
 import { checkClaims } from '../../../finance/disputes/watch-claims.ts';
-import type { Alert } from '../../../lib/alerts/alert-store.ts';
-
 import { createLogger } from '../../../lib/log/log.ts';
 import { testFolder } from '../../support/folders.ts';
+import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { testSettings } from '../../webhook/a-delivery.ts';
 import { aLine } from './a-claim.ts';
 
 let folder: string;
-let raised: Alert[];
-let resolved: string[];
+let { alerts, raised, resolved } = memoryAlerts();
 beforeEach(async () => {
   folder = testFolder();
-  raised = [];
-  resolved = [];
   await mkdir(join(folder, 'user'));
   await write('windows: [{ carrier: ups, days: 30 }]');
   await appendChange(folder, () => ({
@@ -31,20 +27,12 @@ const write = (windows: string): Promise<void> =>
 
 // Nothing is published here: what waits is known from the claims alone.
 const options = (day: string) => ({
-  ...{
-    dataDir: folder,
-    databasePath: join(folder, 'reports.duckdb'),
-    now: () => new Date(`${day}T12:00:00Z`),
-  },
+  dataDir: folder,
+  databasePath: join(folder, 'reports.duckdb'),
+  now: () => new Date(`${day}T12:00:00Z`),
 });
 const look = async (day: string): Promise<void> => {
-  raised = [];
-  resolved = [];
-  const alerts = {
-    raise: (alert: Alert) => void raised.push(alert),
-    resolve: (key: string) => void resolved.push(key),
-    close: async () => {},
-  };
+  ({ alerts, raised, resolved } = memoryAlerts());
   const log = createLogger(testSettings(folder), 'worker', { write: () => {} });
   await checkClaims({ ...options(day), alerts, log });
 };

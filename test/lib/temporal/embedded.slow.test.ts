@@ -12,6 +12,7 @@ import { startEmbeddedTemporal } from '../../../lib/temporal/embedded.ts';
 import { temporalExecutable } from '../../../lib/temporal/server-executable.ts';
 import { serverEnvironment } from '../../../lib/temporal/server-process.ts';
 import { eventually } from '../../support/eventually.ts';
+import { listen } from '../../support/listen.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
 
@@ -117,9 +118,8 @@ describe('embedded Temporal', () => {
 
   test('ends a leftover server on another address and serves the same data', async () => {
     const first = await anOrphan();
-    const listener = createServer().listen(0, '127.0.0.1');
-    await once(listener, 'listening');
-    const { port } = listener.address() as { port: number };
+    const listener = createServer();
+    const port = await listen(listener);
     listener.close();
     const second = await startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` });
     expect(second.address).toBe(`127.0.0.1:${port}`);
@@ -183,9 +183,8 @@ describe('embedded Temporal', () => {
   });
 
   test('refuses a taken port', async () => {
-    const listener = createServer().listen(0, '127.0.0.1');
-    await once(listener, 'listening');
-    const { port } = listener.address() as { port: number };
+    const listener = createServer();
+    const port = await listen(listener);
     await expect(startEmbeddedTemporal({ dataDir, log, address: `127.0.0.1:${port}` })).rejects.toMatchObject(
       { code: 'port-taken' },
     );

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { TEMPORAL_CLI_VERSION, temporalExecutable } from '../../../lib/temporal/server-executable.ts';
 import { testFolder } from '../../support/folders.ts';
+import { listen } from '../../support/listen.ts';
 
 const folder = testFolder();
 
@@ -43,8 +43,7 @@ describe('temporalExecutable', () => {
       encoding: 'buffer',
     });
     const server = createServer((_request, answer) => answer.end(stdout));
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const downloadFrom = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const downloadFrom = `http://127.0.0.1:${await listen(server)}`;
     // Neither on PATH nor by pip: only the download is left.
     const before = process.env.PATH;
     process.env.PATH = join(folder, 'only-tar');

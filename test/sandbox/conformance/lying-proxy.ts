@@ -2,9 +2,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { createTlsMaterial } from '../../../sandbox/security/tls.ts';
+import { listen } from '../../support/listen.ts';
 
 export interface PassedAnswer {
   readonly status: number;
@@ -24,9 +24,8 @@ export async function startLyingProxy(target: { url: string; caPem: string }, li
     const bytes = changed === null ? body : Buffer.from(changed.body);
     outgoing.writeHead(changed?.status ?? status, { ...headers, 'content-length': bytes.length }).end(bytes);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `https://127.0.0.1:${await listen(server)}`,
     caPem,
     close: async () => {
       server.closeAllConnections();

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Archive } from '../../../archive/archive.ts';
-import type { Alert } from '../../../lib/alerts/alert-store.ts';
 
 import { createHealth, reportedCheck } from '../../../lib/health/health.ts';
 import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
@@ -15,6 +14,7 @@ import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lak
 import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/checks.ts';
+import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, queryLake, startLakeServer } from './support.ts';
 
@@ -71,13 +71,8 @@ test('takes the invoice from a frozen process, not from a slow one', async () =>
 
 test('raises an alert that names the holder of a lock', async () => {
   const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
-  const open = new Map<string, string | undefined>();
+  const { alerts, open } = memoryAlerts();
   const health = createHealth();
-  const alerts = {
-    raise: ({ key, detail }: Alert) => void open.set(key, detail),
-    resolve: (key: string) => void open.delete(key),
-    close: async () => {},
-  };
   const check = reportedCheck(lakeCheck({ blockedBy: () => waiting.blockedBy() }), { health, alerts });
   const run = () => check.run(new AbortController().signal);
   const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -90,7 +85,7 @@ test('raises an alert that names the holder of a lock', async () => {
   try {
     await vi.waitFor(async () => {
       await run();
-      expect(open.get('lake/blocked')).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
+      expect(open.get('lake/blocked')?.detail).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
     }, 20_000);
     expect(health.report().components['lake locks']?.isHealthy).toBe(false);
   } finally {

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
-import type { Alert } from '../../../lib/alerts/alert-store.ts';
 import { createHealth } from '../../../lib/health/health.ts';
 import { createMetrics } from '../../../lib/metrics.ts';
 import { noticePublication } from '../../../warehouse/lake/lake-reader.ts';
@@ -16,6 +15,7 @@ import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehou
 import { openOrRebuild } from '../../../worker/open-or-rebuild.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
 import { startDelayProxy } from '../../bench/support/delay-proxy.ts';
+import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
@@ -75,12 +75,7 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
     warehouse: { ...settings.warehouse, catalog },
   });
   const health = createHealth();
-  const raised = new Set<string>();
-  const alerts = {
-    raise: ({ key }: Alert) => void raised.add(key),
-    resolve: (key: string) => void raised.delete(key),
-    close: async () => {},
-  };
+  const { alerts, open: raised } = memoryAlerts();
   const open = (lake: LakeTestSettings) =>
     openOrRebuild({
       settings: lake,
@@ -91,7 +86,7 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
       metrics: createMetrics('worker'),
     });
   const opening = open(at(settings.warehouse.catalog.replace(`port=${port}`, `port=${away}`)));
-  await vi.waitFor(() => expect([...raised]).toEqual(['warehouse']), 30_000);
+  await vi.waitFor(() => expect([...raised.keys()]).toEqual(['warehouse']), 30_000);
   expect(health.report().components.warehouse).toMatchObject({ isHealthy: false });
   const proxy = await startDelayProxy(port, 0, away);
   await (await opening).close();

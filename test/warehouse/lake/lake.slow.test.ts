@@ -13,6 +13,7 @@ import { RebuildLossError } from '../../../warehouse/rebuild.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';
 import { installDuckDbTools } from '../../support/tools/installed-tools.ts';
+import { everything, playStory, THIRD } from '../story.ts';
 import {
   aCsv,
   anEvent,
@@ -27,7 +28,6 @@ import {
   type TestWarehouse,
   tickingClock,
 } from '../support.ts';
-import { everything, playStory, THIRD } from './story.ts';
 import {
   type LakeServer,
   type LakeTestSettings,

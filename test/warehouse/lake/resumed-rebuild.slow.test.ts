@@ -6,8 +6,8 @@ import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { dryRunRebuild, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
 import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { testProgram } from '../../support/processes/test-program.ts';
+import { everything } from '../story.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
-import { everything } from './story.ts';
 import {
   type LakeServer,
   type LakeTestSettings,

@@ -1,7 +1,6 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
 import { views } from '../../../warehouse/duckdb/sql.ts';
-import { aCsv, anEvent, aWarehouse, loadCsv } from '../support.ts';
+import { aCsv, anEvent, aWarehouse, loadCsv, runOnFile } from '../support.ts';
 
 const VOIDED = '22222222-2222-4222-8222-222222222222';
 const DRAFT = '33333333-3333-4333-8333-333333333333';
@@ -73,12 +72,8 @@ async function changeViews(recordOfViews: string): Promise<void> {
   await t.warehouse.close();
   const { warehouse } = t.settings;
   if (warehouse.kind !== 'duckdb') throw new Error('This test needs a warehouse in a file.');
-  const instance = await DuckDBInstance.create(warehouse.path);
-  const connection = await instance.connect();
-  await connection.run('create or replace view shipments as select 1 as of_another_version');
-  await connection.run(recordOfViews);
-  connection.closeSync();
-  instance.closeSync();
+  const view = 'create or replace view shipments as select 1 as of_another_version';
+  await runOnFile(warehouse.path, view, recordOfViews);
   await t.reopen();
 }
 

@@ -1,7 +1,7 @@
 /** Records and loads of every kind for a warehouse, and the queries whose results are compared. */
 
-import { runReport } from '../../../reports/report-session.ts';
-import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, READER_VIEWS, type TestWarehouse } from '../support.ts';
+import { runReport } from '../../reports/report-session.ts';
+import { aCsv, anEvent, archiveCsv, INVOICE, loadCsv, READER_VIEWS, type TestWarehouse } from './support.ts';
 
 const SECOND = '22222222-2222-4222-8222-222222222222';
 const FOURTH = '44444444-4444-4444-8444-444444444444';
