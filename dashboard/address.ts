@@ -23,6 +23,14 @@ export function pageNumber(query: Query): number {
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
+/** Addresses of the pages beside this one; null: there is none. */
+export function pagesBeside(page: number, isLast: boolean, to: (page: string) => string) {
+  return {
+    previous: page > 1 ? to(String(page - 1)) : null,
+    next: isLast ? null : to(String(page + 1)),
+  };
+}
+
 /** Not checked; an empty value is no filter, except of zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {

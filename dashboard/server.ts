@@ -131,7 +131,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   const operators =
     operator === null ? null : await registerOperator(app, context, { ...operator, admin: settings.admin });
   if (operator !== null) registerRemoteCodec(app, { admin: settings.admin, decode: operator.decode });
-  for (const plugin of context.plugins) registerPlugin(app, { context, plugin, operators });
+  for (const plugin of context.plugins) registerPlugin(app, context, plugin, operators);
   for (const { address, type, content, compressed } of ASSETS)
     app.get(address, (request, reply) => {
       const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding']));
@@ -193,15 +193,9 @@ function answerErrors(app: FastifyInstance, context: PageContext): void {
 
 function registerPlugin(
   app: FastifyInstance,
-  {
-    context,
-    plugin,
-    operators,
-  }: {
-    readonly context: PageContext;
-    readonly plugin: PluginPages;
-    readonly operators: OperatorForms | null;
-  },
+  context: PageContext,
+  plugin: PluginPages,
+  operators: OperatorForms | null,
 ): void {
   plugin.register(app, {
     operators,

@@ -111,7 +111,6 @@ async function storedFile(published: string, name: ExtraTable): Promise<CsvFile 
 
 async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvFile): Promise<number> {
   const appender = await file.connection.createAppender(table, 'main', 'temp');
-  const lines = contradictions(table);
   let hasHeader = false;
   let rows = 0;
   try {
@@ -125,7 +124,6 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }
     for await (const parsed of parser) {
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
       const place = `${path} line ${info.lines}`;
-      lines.add(place, record);
       rows += 1;
       appender.appendInteger(info.lines);
       for (const column of COLUMNS[table]) {
@@ -137,11 +135,11 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }
     if (!hasHeader) throw invalidFilter(`${path} line 1 is empty: write a header, ${headerOf(table)}.`);
     if (rows === 0)
       throw invalidFilter(`${path} has no rows below its header: write at least one, or leave it out.`);
-    lines.end();
   } catch (error) {
     throw unreadable(error, table, path);
   }
   appender.closeSync();
+  await refuseContradictions(file, table, path);
   return rows;
 }
 
@@ -209,36 +207,28 @@ function checkHeader(table: ExtraTable, place: string, header: readonly string[]
   return names;
 }
 
-function contradictions(table: ExtraTable) {
-  const places = new Map<string, string>();
-  /** By carrier: the place of its lines with a bound; null: it has one without. */
-  const bounded = new Map<string, string | null>();
-  const textOf = (record: Readonly<Record<string, string>>, name: string): string =>
-    (record[name] ?? '').trim().toLowerCase();
-  return {
-    add(place: string, record: Readonly<Record<string, string>>): void {
-      const names = UNIQUE[table];
-      if (names === undefined) return;
-      const key = JSON.stringify(names.map((name) => textOf(record, name)));
-      const before = places.get(key);
-      if (before !== undefined) {
-        const same = names.join(', ').replace(/, (\w+)$/, ' and $1');
-        throw invalidFilter(`${place} has the same ${same} as ${before}: keep one of them.`);
-      }
-      places.set(key, place);
-      if (table !== 'weights') return;
-      const carrier = textOf(record, 'carrier');
-      if (textOf(record, 'up_to') === '') bounded.set(carrier, null);
-      else if (!bounded.has(carrier)) bounded.set(carrier, place);
-    },
-    /** @throws ReportError the heaviest weights of a carrier have no line */
-    end(): void {
-      const [carrier, place] = [...bounded].find(([, place]) => place !== null) ?? [];
-      if (carrier === undefined) return;
-      const owner = carrier === '' ? 'the carriers that are not named' : `carrier "${carrier}"`;
-      throw invalidFilter(
-        `${place} is for light weights only: add a line of ${owner} with an empty up_to, for all heavier ones.`,
-      );
-    },
-  };
+/** @throws ReportError two lines contradict each other, or the heaviest weights of a carrier have no line */
+async function refuseContradictions(file: PublishedFile, table: ExtraTable, path: string): Promise<void> {
+  const names = UNIQUE[table];
+  if (names === undefined) return;
+  const key = names.map((name) => `lower(cast(${name} as varchar))`).join(', ');
+  const repeated = await file.query(
+    `select line, lag(line) over (partition by ${key} order by line) as before from ${table} qualify before is not null order by line`,
+  );
+  for (const { line, before } of repeated.getRowObjects()) {
+    const same = names.join(', ').replace(/, (\w+)$/, ' and $1');
+    throw invalidFilter(
+      `${path} line ${line} has the same ${same} as ${path} line ${before}: keep one of them.`,
+    );
+  }
+  if (table !== 'weights') return;
+  const light = await file.query(
+    'select lower(carrier) as carrier, min(line) as line from weights group by all having count(*) = count(up_to) order by line',
+  );
+  for (const { carrier, line } of light.getRowObjects()) {
+    const owner = carrier === null ? 'the carriers that are not named' : `carrier "${carrier}"`;
+    throw invalidFilter(
+      `${path} line ${line} is for light weights only: add a line of ${owner} with an empty up_to, for all heavier ones.`,
+    );
+  }
 }

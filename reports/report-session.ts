@@ -21,27 +21,14 @@ import { type ReportResult, readColumns, readRows } from './report-result.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
   listShipments,
-  type ShipmentsPage,
   type ShipmentsRequest,
   type ShipmentsStream,
-  type ShipmentTotals,
   type StreamRequest,
   streamShipments,
   totalShipments,
 } from './shipments/list-shipments.ts';
 
-export interface ReportSession {
-  run(
-    report: string | ReportDefinition,
-    parameters?: Readonly<Record<string, string>>,
-  ): Promise<ReportResult>;
-  /** With the totals of all that match. @throws ReportError */
-  shipments(request: ShipmentsRequest): Promise<ShipmentsPage>;
-  /** `write` must read the batches to their end. @throws ReportError also while it reads */
-  shipmentsFile<T>(request: StreamRequest, write: (found: ShipmentsStream) => Promise<T>): Promise<T>;
-  totalShipments(conditions: ShipmentConditions): Promise<ShipmentTotals>;
-  close(): void;
-}
+export type ReportSession = Awaited<ReturnType<typeof openReportSession>>;
 
 export interface SessionRequest {
   readonly databasePath: string;
@@ -54,7 +41,7 @@ export interface SessionRequest {
 const DEFAULT_TIME_LIMIT_MS = 60_000;
 
 /** @throws ReportError a filter is invalid, or nothing is published */
-export async function openReportSession(request: SessionRequest): Promise<ReportSession> {
+export async function openReportSession(request: SessionRequest) {
   const filters = checkFilters(request.filters ?? {});
   const timeLimitMs = request.timeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
   if (!(timeLimitMs > 0)) throw invalidFilter('The time limit must be longer than 0 s.');
@@ -106,16 +93,22 @@ export async function openReportSession(request: SessionRequest): Promise<Report
   }
 
   return {
-    async run(nameOrReport, parameters = {}) {
+    async run(
+      nameOrReport: string | ReportDefinition,
+      parameters: Readonly<Record<string, string>> = {},
+    ): Promise<ReportResult> {
       // Before any query, so that a misspelled name does not end as a timeout.
       const report = typeof nameOrReport === 'string' ? findReport(nameOrReport) : nameOrReport;
       bindParameters(report, parameters);
       return limited(report.name, () => answer(report, parameters));
     },
-    shipments: (request) => limited('of shipments', (session) => listShipments(file, session, request)),
-    shipmentsFile: (request, write) =>
+    /** With the totals of all that match. @throws ReportError */
+    shipments: (request: ShipmentsRequest) =>
+      limited('of shipments', (session) => listShipments(file, session, request)),
+    /** `write` must read the batches to their end. @throws ReportError also while it reads */
+    shipmentsFile: <T>(request: StreamRequest, write: (found: ShipmentsStream) => Promise<T>) =>
       limited('of shipments', async (session) => write(await streamShipments(file, session, request))),
-    totalShipments: (conditions) =>
+    totalShipments: (conditions: ShipmentConditions) =>
       limited('of shipments', (session) => totalShipments(file, session, conditions)),
     close: () => file.close(),
   };

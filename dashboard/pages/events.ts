@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
-import { one, pageNumber, type Query, withQuery } from '../address.ts';
+import { one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import {
   asOfNow,
   type PageContext,
@@ -30,14 +30,12 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
     asOf: await asOfNow(run),
   }));
   const found = Number(rows[0]?.found ?? 0);
-  const to = (number: number): string => withQuery('/events', query, { page: String(number) });
-  const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
+  const beside = pagesBeside(page, page * ROWS_ON_A_PAGE >= found, (number) =>
+    withQuery('/events', query, { page: number }),
+  );
   return {
     ...{ asOf, view: 'events', title: 'Events', section: '/events' },
-    data: { found, rows: rows.map(({ found: _, ...row }) => row), next },
-    values: {
-      ...{ ...filters, rows, found, verdicts: VERDICTS, types: EVENT_TYPES, next },
-      previous: page > 1 ? to(page - 1) : null,
-    },
+    data: { found, rows: rows.map(({ found: _, ...row }) => row), next: beside.next },
+    values: { ...filters, rows, found, verdicts: VERDICTS, types: EVENT_TYPES, ...beside },
   };
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { money } from '../../reports/render/html-cells.ts';
-import { all, one, pageNumber, type Query, withQuery } from '../address.ts';
+import { all, one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
 import {
   asOfNow,
@@ -74,17 +74,18 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
     const rows = await rowsOfInvoices(run, ids);
     return { rows: rows.map(listColumns), found: Number(ids[0]?.found ?? 0), asOf: await asOfNow(run) };
   });
-  const to = (number: number): string => withQuery('/invoices', query, { page: String(number) });
-  const next = page * ROWS_ON_A_PAGE < found ? to(page + 1) : null;
+  const beside = pagesBeside(page, page * ROWS_ON_A_PAGE >= found, (number) =>
+    withQuery('/invoices', query, { page: number }),
+  );
   return {
     ...{ asOf, view: 'invoices', title: 'Invoices', section: '/invoices' },
-    data: { found, rows, next },
+    data: { found, rows, next: beside.next },
     values: {
       save: saveAddress('/invoices', query),
       ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
       allStates: INVOICE_STATES,
       allTenants: (await choicesOf(context)).tenants,
-      ...{ previous: page > 1 ? to(page - 1) : null, next },
+      ...beside,
     },
   };
 }

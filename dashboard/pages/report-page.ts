@@ -13,6 +13,7 @@ import {
   filtersOf,
   one,
   pageNumber,
+  pagesBeside,
   type Query,
   withQuery,
 } from '../address.ts';
@@ -47,8 +48,7 @@ export async function reportBody(
   const at = Math.min(pageNumber(query), lastPage);
   const page = {
     ...{ from: (at - 1) * ROWS_ON_A_PAGE, to: at * ROWS_ON_A_PAGE },
-    previous: at > 1 ? to({ page: String(at - 1) }) : null,
-    next: at < lastPage ? to({ page: String(at + 1) }) : null,
+    ...pagesBeside(at, at >= lastPage, (page) => to({ page })),
   };
   const of = across === null && one(query, 'compare') === undefined ? action?.of : undefined;
   const choose =

@@ -1,8 +1,8 @@
 import { isReportError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
-import type { Claimable, FindRequest } from './findings.ts';
-import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
+import type { Claimable, FindClaimable, FindRequest } from './findings.ts';
+import type { Deadline } from './windows.ts';
 
 /** Strongest evidence first: a line that several reports find counts for the first of them. */
 export const RISKS = {
@@ -32,19 +32,10 @@ export interface AtRisk {
 }
 
 export async function linesAtRisk(
-  find: (
-    request: Omit<FindRequest, 'databasePath'>,
-  ) => Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>,
+  find: FindClaimable,
   filters: FindRequest['filters'],
-  {
-    claims,
-    windows,
-    now,
-  }: {
-    readonly claims: readonly ClaimWithStatus[];
-    readonly windows: readonly ClaimWindow[];
-    readonly now: Date;
-  },
+  claims: readonly ClaimWithStatus[],
+  deadline: (line: Claimable) => Deadline,
 ): Promise<AtRisk> {
   const notes = new Set<string>();
   const found = new Map<string, LineAtRisk>();
@@ -65,7 +56,7 @@ export async function linesAtRisk(
         const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
         found.set(key, {
           ...{ ...line, risk, claim_id: claim?.id ?? null, state: stateOf(line, claim) },
-          ...deadlineOf(line, windows, now),
+          ...deadline(line),
         });
       }
     } catch (error) {

@@ -12,10 +12,17 @@ import {
   refused,
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
-import { type Claimable, claimableOf, type FindRequest, type Found, findLines } from './findings.ts';
+import {
+  type Claimable,
+  claimableOf,
+  type FindClaimable,
+  type FindRequest,
+  type Found,
+  findLines,
+} from './findings.ts';
 import { appendChange, type Claims, readClaims } from './journal.ts';
 import { NOTHING_PUBLISHED, readPublished } from './published.ts';
-import { readClaimWindows } from './windows.ts';
+import { deadlineOf, readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {
   readonly dataDir: string;
@@ -26,9 +33,7 @@ export interface DisputesOptions {
 export interface Disputes {
   /** Newest first; problems of the journal are sentences. */
   list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
-  find(
-    request: Omit<FindRequest, 'databasePath'>,
-  ): Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
+  readonly find: FindClaimable;
   atRisk(filters: FindRequest['filters']): Promise<AtRisk>;
   /**
    * All or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can
@@ -87,11 +92,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     async atRisk(filters) {
       const { windows } = await readClaimWindows(dataDir);
       const claims = [...(await withStatus(await readClaims(dataDir)))].reverse();
-      return linesAtRisk(async (request) => claimable(await keptFindings(request)), filters, {
-        claims,
-        windows,
-        now: now(),
-      });
+      const find: FindClaimable = async (request) => claimable(await keptFindings(request));
+      return linesAtRisk(find, filters, claims, (line) => deadlineOf(line, windows, now()));
     },
     async list() {
       const claims = await readClaims(dataDir);

@@ -165,6 +165,11 @@ export interface Claimable extends FoundLine {
   readonly hindrance: string | null;
 }
 
+/** Includes claimed lines. */
+export type FindClaimable = (
+  request: Omit<FindRequest, 'databasePath'>,
+) => Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
+
 export function claimableOf(
   lines: readonly FoundLine[],
   { claims, published }: { readonly claims: readonly ClaimWithStatus[]; readonly published: Published },

@@ -56,11 +56,7 @@ order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 -- order: currency; claimed, highest first; invoice_id; row_number
 -- limits: Whether an adjustment is right is not known.
 with lines as (
-    select
-        s.*,
-        row_number() over (
-            partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost order by s.invoice_id, s.row_number
-        ) as place
+    select s.*
     from loaded_shipments as s
     semi join (
         select unnest(
@@ -71,26 +67,6 @@ with lines as (
         on w.carrier = s.carrier and w.tracking_number = s.tracking_number and w.currency_code = s.currency_code
     where s.billing_cost <> 0
 ),
-counts as (
-    select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all
-),
-remaining as (
-    select l.*
-    from lines as l
-    left join counts as o
-        on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
-        and o.billing_cost = -l.billing_cost
-    where coalesce(l.place > o.n, true)
-),
-keyed as (
-    select
-        *,
-        first_value(weight_key(billable_weight, billable_weight_unit)) over (
-            partition by carrier, tracking_number, currency_code, billing_cost
-            order by invoice_generation_date, invoice_id, row_number
-        ) as charge_key
-    from remaining
-),
 ranked as (
     select
         *,
@@ -98,7 +74,8 @@ ranked as (
             partition by carrier, tracking_number, currency_code, billing_cost > 0, charge_key
             order by billing_cost desc, invoice_generation_date, invoice_id, row_number
         ) as rank
-    from keyed
+    from paired_lines('lines')
+    where is_unpaired
 ),
 placed as (
     select

@@ -1,14 +1,13 @@
 /** All values come from one publication. */
 
 import { statementIn } from '../../lib/sql-file.ts';
-import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
 import type { Period } from '../../reports/period.ts';
 import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
 import { openPublishedFile, type PublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { readColumns, readRows } from '../../reports/report-result.ts';
-import { StatementError, type StatementTenant } from './statement.ts';
+import { type ShipmentLines, StatementError, type StatementTenant } from './statement.ts';
 
 export interface BilledRequest {
   readonly databasePath: string;
@@ -19,23 +18,10 @@ export interface BilledRequest {
   readonly timeLimitMs: number;
 }
 
-export interface BilledSession {
-  readonly publication: number;
-  /** ISO 8601 UTC. */
-  readonly publishedAt: string;
-  readonly by: DateBasis;
-  read(name: 'billed' | 'invoices' | 'not-counted', days: Period): Promise<readonly ReportRow[]>;
-  tenants(): Promise<readonly ReportRow[]>;
-  shipments(
-    tenant: StatementTenant,
-    days: Period,
-    limit: number,
-  ): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }>;
-  close(): void;
-}
+export type BilledSession = Awaited<ReturnType<typeof openBilledSession>>;
 
 /** @throws ReportError; StatementError with the nearest names */
-export async function openBilledSession(request: BilledRequest): Promise<BilledSession> {
+export async function openBilledSession(request: BilledRequest) {
   const { tenants, partners, by, timeLimitMs } = request;
   // A partner-level invoice sums the invoices of its tenants.
   const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
@@ -55,11 +41,13 @@ export async function openBilledSession(request: BilledRequest): Promise<BilledS
     });
     return {
       publication: prepared.publication,
+      /** ISO 8601 UTC. */
       publishedAt: prepared.asOf,
       by: filters.by,
-      read: async (name, days) => within(async () => (await rowsOf(file, name, { ...days })).rows),
+      read: (name: 'billed' | 'invoices' | 'not-counted', days: Period) =>
+        within(async () => (await rowsOf(file, name, { ...days })).rows),
       tenants: () => within(async () => (await rowsOf(file, 'tenants')).rows),
-      shipments: ({ tenant, tenant_id, partner_id }, days, limit) =>
+      shipments: ({ tenant, tenant_id, partner_id }: StatementTenant, days: Period, limit: number) =>
         within(() => rowsOf(file, 'shipments', { ...days, tenant, tenant_id, partner_id, limit })),
       close: () => file.close(),
     };
@@ -73,7 +61,7 @@ async function rowsOf(
   file: PublishedFile,
   name: string,
   values?: Readonly<Record<string, string | number | null>>,
-): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
+): Promise<ShipmentLines> {
   const reader = await file.query(textOf(name), values);
   const columns = readColumns(reader, { units: {}, details: [] });
   return { columns, rows: readRows(reader, columns) };

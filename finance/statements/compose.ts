@@ -105,7 +105,7 @@ export function correctionsOf(
         },
       ];
     })
-    .sort((one, other) => compare(sortKey(one), sortKey(other)));
+    .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
 }
 
 interface StatedAmount {
@@ -161,8 +161,4 @@ function placeOf(row: ReportRow): string {
 
 function sortKey({ period, invoice_number, invoice_id, currency_code }: Correction): string {
   return [period, invoice_number ?? '', invoice_id, currency_code].join('\0');
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -16,17 +16,7 @@ import {
   type StatementTenant,
 } from './statement.ts';
 
-export interface SentStatements {
-  /** Oldest first. @throws StatementError one cannot be read, or is missing */
-  of(tenant: StatementTenant): Promise<readonly Statement[]>;
-  /** Numbers begin at 1; null: no lines were kept. @throws StatementError */
-  shipmentsOf(tenant: StatementTenant, number: number): Promise<ShipmentLines | null>;
-  /** false: the number was taken meanwhile, and nothing is kept. Durable when true. */
-  keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean>;
-  /** The first month that was sent to all tenants at once; null: never. */
-  allTenantsSince(): Promise<string | null>;
-  recordAllTenants(period: string): Promise<void>;
-}
+export type SentStatements = Awaited<ReturnType<typeof openSentStatements>>;
 
 const ALL_TENANTS = `${USER_FILES.sentStatements}/all-tenants`;
 
@@ -34,7 +24,7 @@ export function shortKey(tenant: StatementTenant): string {
   return createHash('sha256').update(keyOf(tenant)).digest('hex').slice(0, 16);
 }
 
-export async function openSentStatements(dataDir: string): Promise<SentStatements> {
+export async function openSentStatements(dataDir: string) {
   const store = await userStore(dataDir);
   const folderOf = (tenant: StatementTenant): string => `${USER_FILES.sentStatements}/${shortKey(tenant)}`;
   const pathOf = (tenant: StatementTenant, number: number): string =>
@@ -60,16 +50,19 @@ export async function openSentStatements(dataDir: string): Promise<SentStatement
   }
 
   return {
-    async of(tenant) {
+    /** Oldest first. @throws StatementError one cannot be read, or is missing */
+    async of(tenant: StatementTenant): Promise<readonly Statement[]> {
       const numbers = (await store.list(folderOf(tenant))).filter((path) => /\/\d{4,}\.json$/.test(path));
       return Promise.all(numbers.map((_, index) => readStatement(tenant, index + 1)));
     },
-    async shipmentsOf(tenant, number) {
+    /** Numbers begin at 1; null: no lines were kept. @throws StatementError */
+    async shipmentsOf(tenant: StatementTenant, number: number): Promise<ShipmentLines | null> {
       const { shipments } = await readStatement(tenant, number);
       if (shipments === null) return null;
       return (await readJson(linesPath(tenant, shipments.sha256))) as ShipmentLines;
     },
-    async keep(statement, shipments, number) {
+    /** false: the number was taken meanwhile, and nothing is kept. Durable when true. */
+    async keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean> {
       // Lines first, so that a statement is never without them.
       if (shipments !== null && statement.shipments !== null) {
         await createUserFile(
@@ -80,11 +73,12 @@ export async function openSentStatements(dataDir: string): Promise<SentStatement
       }
       return createUserFile(store, pathOf(statement, number), `${JSON.stringify(statement)}\n`);
     },
-    async allTenantsSince() {
+    /** The first month that was sent to all tenants at once; null: never. */
+    async allTenantsSince(): Promise<string | null> {
       const [first] = await store.list(ALL_TENANTS);
       return first?.slice(-'YYYY-MM'.length) ?? null;
     },
-    async recordAllTenants(period) {
+    async recordAllTenants(period: string): Promise<void> {
       await createUserFile(store, `${ALL_TENANTS}/${period}`, '');
     },
   };

@@ -25,18 +25,28 @@ interface Condition {
 
 type Bind = (value: string | readonly string[]) => string;
 
+interface Bounded {
+  readonly expression: string;
+  readonly type: string;
+  readonly check: (label: string, value: string) => string;
+}
+
+const COST: Bounded = { expression: 's.billing_cost', type: 'decimal(18, 4)', check: amountIn };
+const WEIGHT: Bounded = { ...COST, expression: 'lb_of(s.billable_weight, s.billable_weight_unit)' };
+const DAY: Bounded = { expression: 's.report_date', type: 'date', check: checkDay };
+
 const TYPED: Readonly<Record<string, Condition>> = {
   tracking: { label: 'Tracking number', sql: trackingSql },
   service: { label: 'Service level', sql: anyOf('lower(s.service_level)', 'lower(?)') },
   origin: { label: 'Origin', sql: anyOf('origin_of(s.origin)', 'origin_of(?)') },
   invoice: { label: 'Invoice', sql: invoiceSql },
-  cost_from: range('Cost from', 's.billing_cost', '>='),
-  cost_to: range('Cost to', 's.billing_cost', '<='),
-  weight_from: range('Weight from (lb)', 'lb_of(s.billable_weight, s.billable_weight_unit)', '>='),
-  weight_to: range('Weight to (lb)', 'lb_of(s.billable_weight, s.billable_weight_unit)', '<='),
+  cost_from: bounded('Cost from', COST, '>='),
+  cost_to: bounded('Cost to', COST, '<='),
+  weight_from: bounded('Weight from (lb)', WEIGHT, '>='),
+  weight_to: bounded('Weight to (lb)', WEIGHT, '<='),
   lines: { label: 'Lines', sql: linesSql },
-  days_from: day('Reported from', '>='),
-  days_to: day('Reported to', '<='),
+  days_from: bounded('Reported from', DAY, '>='),
+  days_to: bounded('Reported to', DAY, '<='),
 };
 
 /** The expression, and how a bound value is compared; an empty value is "none". */
@@ -185,24 +195,13 @@ function linesSql(values: readonly string[]): readonly string[] {
 }
 
 /** The widest of several bounds applies. */
-function bounded(expression: string, operator: '>=' | '<=', type: string): Condition['sql'] {
-  return (values, bind) => {
-    const widest = operator === '>=' ? 'min' : 'max';
-    const listed = `unnest(cast(${bind(values)} as varchar[]))`;
+function bounded(label: string, { expression, type, check }: Bounded, operator: '>=' | '<='): Condition {
+  const widest = operator === '>=' ? 'min' : 'max';
+  const sql: Condition['sql'] = (values, bind) => {
+    const listed = `unnest(cast(${bind(values.map((value) => check(label, value)))} as varchar[]))`;
     return [`${expression} ${operator} (select ${widest}(cast(v as ${type})) from (select ${listed} as v))`];
   };
-}
-
-function range(label: string, expression: string, operator: '>=' | '<='): Condition {
-  const sql = bounded(expression, operator, 'decimal(18, 4)');
-  return {
-    label,
-    sql: (values, bind) =>
-      sql(
-        values.map((value) => amountIn(label, value)),
-        bind,
-      ),
-  };
+  return { label, sql };
 }
 
 function amountIn(label: string, value: string): string {
@@ -210,16 +209,4 @@ function amountIn(label: string, value: string): string {
   if (/^-?\d{1,14}(\.\d{1,4})?$/.test(text)) return text;
   const what = `"${value}" is no amount for ${label.toLowerCase()}`;
   throw invalidFilter(`${what}: write digits with a point and at most four decimals, as in 12.50.`);
-}
-
-function day(label: string, operator: '>=' | '<='): Condition {
-  const sql = bounded('s.report_date', operator, 'date');
-  return {
-    label,
-    sql: (values, bind) =>
-      sql(
-        values.map((value) => checkDay(label, value)),
-        bind,
-      ),
-  };
 }

@@ -38,11 +38,8 @@ with lines as materialized (
         s.invoice_number,
         s.row_number,
         s.invoice_generation_date,
-        weight_key(s.billable_weight, s.billable_weight_unit) as weight_key,
-        row_number() over (
-            partition by s.carrier, s.tracking_number, s.currency_code, s.billing_cost
-            order by s.invoice_id, s.row_number
-        ) as place
+        s.billable_weight,
+        s.billable_weight_unit
     from loaded_shipments as s
     semi join repeated_marks('loaded_shipments') as r on r.mark = mark_of(s.tracking_number)
     where s.billing_cost <> 0
@@ -51,32 +48,14 @@ with lines as materialized (
             over (partition by s.carrier, s.tracking_number, s.currency_code) > 1
         and bool_or(s.is_examined) over (partition by s.carrier, s.tracking_number, s.currency_code)
 ),
-counts as (
-    select carrier, tracking_number, currency_code, billing_cost, count(*) as n from lines group by all
-),
-remaining as (
-    select
-        l.*,
-        coalesce(l.place > o.n, true) as is_unpaired
-    from lines as l
-    left join counts as o
-        on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
-        and o.billing_cost = -l.billing_cost
-),
-keyed as (
-    select
-        *,
-        first_value(weight_key) over (
-            partition by carrier, tracking_number, currency_code, billing_cost, is_unpaired
-            order by invoice_generation_date, invoice_id, row_number
-        ) as charge_key
-    from remaining
+paired as (
+    from paired_lines('lines')
 ),
 charges as (
     select carrier, tracking_number, currency_code, sum(again) as again
     from (
         select carrier, tracking_number, currency_code, sum(billing_cost) - max(billing_cost) as again
-        from keyed
+        from paired
         where is_unpaired and billing_cost > 0
         group by carrier, tracking_number, currency_code, charge_key
     )
@@ -99,7 +78,7 @@ numbers as (
         max(ship_date) as last_ship_date,
         string_agg(distinct invoice_number, ', ' order by invoice_number) as invoice_numbers,
         string_agg(distinct tenant, ', ' order by tenant) as tenant_names
-    from remaining
+    from paired
     group by all
 ),
 rated as (

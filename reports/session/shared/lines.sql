@@ -53,6 +53,35 @@ create or replace temp macro repeats_by(a, b, c, d) as table
     group by all
     having count(*) > count(distinct (carrier, tracking_number))
 
+-- name: paired-lines
+-- Each credit cancels one charge of exactly its amount. Charges with one `charge_key` are the same charge.
+create or replace temp macro paired_lines(lines) as table
+    with placed as (
+        select
+            *,
+            row_number() over (
+                partition by carrier, tracking_number, currency_code, billing_cost order by invoice_id, row_number
+            ) as place
+        from query_table(lines)
+    ),
+    counts as (
+        select carrier, tracking_number, currency_code, billing_cost, count(*) as n from placed group by all
+    ),
+    paired as (
+        select l.*, coalesce(l.place > o.n, true) as is_unpaired
+        from placed as l
+        left join counts as o
+            on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
+            and o.billing_cost = -l.billing_cost
+    )
+    select
+        *,
+        first_value(weight_key(billable_weight, billable_weight_unit)) over (
+            partition by carrier, tracking_number, currency_code, billing_cost, is_unpaired
+            order by invoice_generation_date, invoice_id, row_number
+        ) as charge_key
+    from paired
+
 -- name: line-faults
 create or replace temp view line_faults as
 with
