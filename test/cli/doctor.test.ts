@@ -27,9 +27,7 @@ process.stdin.resume();
 const folder = testFolder();
 
 const service = await startForeignService();
-afterAll(async () => {
-  await service?.close();
-});
+afterAll(() => service?.close());
 
 type Env = Readonly<Record<string, string>>;
 

@@ -26,9 +26,7 @@ for (const name of ['one', 'other']) {
   writeFileSync(named(`${name}.key`), made.private);
 }
 const fixture = await reportsFixture([anInvoice([aShipment()])]);
-afterAll(async () => {
-  await fixture.remove();
-});
+afterAll(() => fixture.remove());
 
 const SERVICE = {
   BILLSYNC_BASE_URL: 'https://127.0.0.1:9',

@@ -174,9 +174,7 @@ beforeAll(async () => {
     })),
   );
 });
-afterAll(async () => {
-  await fixture.remove();
-});
+afterAll(() => fixture.remove());
 
 describe('billsync', () => {
   test.each(STEPS.map((step, index) => ({ ...step, index })))(

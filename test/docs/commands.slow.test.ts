@@ -47,9 +47,7 @@ describe('the tutorial', () => {
     dataDir = testFolder();
     up = await startRole(['up', '--sandbox'], { env: env() });
   });
-  afterAll(async () => {
-    await up?.end('SIGTERM');
-  });
+  afterAll(() => up?.end('SIGTERM'));
 
   test('runs as written and gives the documented results', async () => {
     const blocks = blocksIn(await readFile(join(root, TUTORIAL), 'utf8'));

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
-import { type Envelope, envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
+import { startSandbox } from '../../sandbox/service.ts';
+import { type Envelope, envelope, SpecClient, startReceiver } from './support.ts';
 
-let sandbox: Sandbox;
-let receiver: Receiver;
-
-[sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 20 }), startReceiver()]);
+const [sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 20 }), startReceiver()]);
 const client = new SpecClient(sandbox);
 
 beforeEach(async () => {

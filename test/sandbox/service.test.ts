@@ -1,12 +1,9 @@
 /** Rules of the sandbox that no conformance rule checks: the conformance suite proves the specification itself. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
-import { envelope, type Receiver, SpecClient, startReceiver } from './support.ts';
+import { startSandbox } from '../../sandbox/service.ts';
+import { envelope, SpecClient, startReceiver } from './support.ts';
 
-let sandbox: Sandbox;
-let receiver: Receiver;
-
-[sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 10 }), startReceiver()]);
+const [sandbox, receiver] = await Promise.all([startSandbox({ retryDelayMs: 10 }), startReceiver()]);
 const client = new SpecClient(sandbox);
 
 beforeEach(async () => {

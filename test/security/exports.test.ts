@@ -27,9 +27,7 @@ const shipments = FORMULAS.map((text, at) =>
   aShipment({ tracking: text, carrier: text, origin: text, service: text, cost: at === 0 ? '-1.5' : '2' }),
 );
 const fixture = await reportsFixture([anInvoice(shipments, { number: '=2+2' })]);
-afterAll(async () => {
-  await fixture.remove();
-});
+afterAll(() => fixture.remove());
 
 test('writes no live formula and exact amounts with --format csv', async () => {
   const target = join(folder, 'out');

@@ -11,9 +11,7 @@ import { openHostileSockets } from './hostile/sockets.ts';
 
 const open: Webhook[] = [];
 
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((webhook) => webhook.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((webhook) => webhook.close())));
 
 async function start(limits: NonNullable<WebhookDeps['limits']>): Promise<Webhook> {
   const webhook = await startWebhook({ ...(await openParts()), limits });

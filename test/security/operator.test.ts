@@ -41,9 +41,7 @@ const [locked, open, without] = await Promise.all([
   over({ operators }),
   over({ basicAuth }),
 ]);
-afterAll(async () => {
-  await Promise.all([locked, open, without].map((each) => each.close()));
-});
+afterAll(() => Promise.all([locked, open, without].map((each) => each.close())));
 
 let refusals = 0;
 async function aRefusal(): Promise<string> {

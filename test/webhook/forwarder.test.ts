@@ -12,9 +12,7 @@ import { aDelivery, drained, openParts, type Parts } from './a-delivery.ts';
 const open: Forwarder[] = [];
 const TIMING = { pollMs: 20, firstBackoffMs: 20 };
 
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((forwarder) => forwarder.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((forwarder) => forwarder.close())));
 
 function start(parts: Parts, over: Partial<ForwarderDeps> = {}): { sent: InvoiceEvent[] } {
   const sent: InvoiceEvent[] = [];

@@ -17,9 +17,7 @@ import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-
 
 const open: Webhook[] = [];
 
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((webhook) => webhook.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((webhook) => webhook.close())));
 
 async function start(
   webhook: Partial<Settings['webhook']> = {},

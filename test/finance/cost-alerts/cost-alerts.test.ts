@@ -38,9 +38,7 @@ beforeEach(async () => {
   await mkdir(join(folder, 'user'));
   ({ alerts, raised, resolved } = memoryAlerts());
 });
-afterAll(async () => {
-  await fixture.remove();
-});
+afterAll(() => fixture.remove());
 
 const inStore = (name: string): string => join(folder, 'user', name);
 const write = (rules: string): Promise<void> => writeFile(inStore('cost-rules.yaml'), rules);

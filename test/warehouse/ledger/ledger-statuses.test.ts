@@ -12,9 +12,7 @@ await t.warehouse.recordDetails({
   header: { invoiceTotalAmount: '3.80', totalTransactionCount: 3 },
 });
 await t.warehouse.recordDetails({ invoiceId: VOIDED, status: 'voided', header: {} });
-afterAll(async () => {
-  await t.close();
-});
+afterAll(() => t.close());
 
 describe('ledgerStatuses', () => {
   test('return state, stated and loaded values of known invoices only', async () => {
