@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtProgram } from '../../scripts/built-program.ts';
-import { installDlt } from './support/install-dlt.ts';
+import { installPythonTool } from '../support/tools/installed-tools.ts';
 import { makeCsv } from './support/make-csv.ts';
 import { type Rounds, ratio, ratioTable, type Sample } from './support/ratios.ts';
 import { inTurn, missedOf, type Promised } from './support/rounds.ts';
@@ -148,4 +148,12 @@ function answerOf(stdout: string, rows: number): Sample {
 
 function show(title: string, rounds: Rounds, floor = [...rounds.keys()][0] ?? ''): void {
   process.stdout.write(`${title}\n\n${ratioTable(rounds, floor)}\n\n`);
+}
+
+/** The folder of its packages (PYTHONPATH). @throws Error python3 with pip is missing, or the packages cannot be had */
+function installDlt(): Promise<string> {
+  return installPythonTool({
+    name: 'dlt-1.31.0',
+    packages: ['dlt[duckdb,parquet]==1.31.0', 'duckdb==1.5.5', 'pyarrow==26.0.1', 'pandas==3.1.1'],
+  });
 }

@@ -7,12 +7,16 @@
  * waits for `OPENED_BETWEEN` new connections, so that a slower attack takes longer and proves as much.
  */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { expectKept, type Promised } from '../bench/support/rounds.ts';
-import { type AttackInProgress, startAttack, totalOf } from '../security/hostile/start-attack.ts';
 import { aDelivery, basic } from '../webhook/a-delivery.ts';
 import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
@@ -152,4 +156,40 @@ export async function deliverFrom(localAddress: string, url: string): Promise<nu
   } finally {
     await agent.destroy();
   }
+}
+
+type Opened = Readonly<Record<string, number>>;
+
+type AttackInProgress = ReturnType<typeof startAttack>;
+
+/** @param sources addresses that the connections come from, in turn */
+function startAttack(port: string, sockets: number, sources: readonly string[]) {
+  const program = fileURLToPath(new URL('../security/hostile/sockets.ts', import.meta.url));
+  const attacker = spawn(process.execPath, [program, port, String(sockets), sources.join(',')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  setPriority(attacker.pid ?? Number.NaN, constants.priority.PRIORITY_BELOW_NORMAL);
+  let latest: Opened = {};
+  createInterface({ input: attacker.stdout }).on('line', (line) => {
+    latest = JSON.parse(line) as Opened;
+  });
+  const ended = once(attacker, 'close');
+  return {
+    opened: () => totalOf(latest),
+    async hasOpened(count: number) {
+      while (totalOf(latest) < count) {
+        if (attacker.exitCode !== null) throw new Error('The attacker ended.');
+        await sleep(50);
+      }
+    },
+    async end() {
+      attacker.stdin.end();
+      await ended;
+      return latest;
+    },
+  };
+}
+
+function totalOf(opened: Opened): number {
+  return Object.values(opened).reduce((sum, count) => sum + count, 0);
 }
