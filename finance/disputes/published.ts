@@ -82,5 +82,5 @@ async function rowsOf<Row>(
   values: Readonly<Record<string, string>>,
 ): Promise<readonly Row[]> {
   const reader = await file.query(statementIn(STATEMENTS, name), values);
-  return readRows(reader, readColumns(reader, { units: {}, details: [] })) as unknown as readonly Row[];
+  return readRows(reader, readColumns(reader)) as unknown as readonly Row[];
 }
