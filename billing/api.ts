@@ -27,15 +27,7 @@ export type Api = ReturnType<typeof createApi>;
 
 const TOKEN_LIMITS: AnswerLimits = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
-export function createApi({
-  settings,
-  http,
-  onToken,
-}: {
-  readonly settings: Settings['service'];
-  readonly http: Http;
-  readonly onToken: (token: AccessToken) => void;
-}) {
+export function createApi(settings: Settings['service'], http: Http, onToken: (token: AccessToken) => void) {
   const { apiKey, apiKeyHeader } = settings;
   const withoutSecrets = createCleaner(settings);
   const tokens = createTokenSource(async () => {

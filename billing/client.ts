@@ -36,15 +36,12 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
   const callLimits = { deadlineMs: options.callDeadlineMs ?? CALL_DEADLINE_MS, maxBodyBytes: MIB };
   const http = createHttp({ ...settings.service, connectionsPerHost: CONNECTIONS_PER_HOST, metrics });
   let partnerIds: readonly string[] = settings.partnerId === null ? [] : [settings.partnerId];
-  const api = createApi({
-    ...{ settings: settings.service, http },
-    onToken: ({ expiresInSeconds, partnerIds: ours }) => {
-      log?.debug({ expiresInSeconds }, 'got an access token');
-      const nowSeconds = Date.now() / 1_000;
-      metrics?.gauge('token_obtained_timestamp_seconds').set(nowSeconds);
-      metrics?.gauge('token_expiry_timestamp_seconds').set(nowSeconds + expiresInSeconds);
-      if (settings.partnerId === null) partnerIds = ours;
-    },
+  const api = createApi(settings.service, http, ({ expiresInSeconds, partnerIds: ours }) => {
+    log?.debug({ expiresInSeconds }, 'got an access token');
+    const nowSeconds = Date.now() / 1_000;
+    metrics?.gauge('token_obtained_timestamp_seconds').set(nowSeconds);
+    metrics?.gauge('token_expiry_timestamp_seconds').set(nowSeconds + expiresInSeconds);
+    if (settings.partnerId === null) partnerIds = ours;
   });
   const downloads = new Downloads({ settings, archive, metrics, limits, http, api });
   /** Not for token requests: calls that have their turn wait for them. */

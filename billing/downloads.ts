@@ -160,7 +160,10 @@ export class Downloads {
   ): Promise<ArchivedFile> {
     this.#swept ??= sweepLeftBehind(this.#folder);
     await this.#swept;
-    return this.#semaphore(hostOf(request.url))(() => {
+    const host = hostOf(request.url);
+    const inTurn = this.#byHost.get(host) ?? createSemaphore(DOWNLOADS_PER_HOST);
+    this.#byHost.set(host, inTurn);
+    return inTurn(() => {
       const transfer = { ...request, folder: this.#folder, limits: this.#limits };
       return receiveFile(transfer, (path, { onTheWire, ...file }) => {
         prove({ ...file, onTheWire });
@@ -168,12 +171,6 @@ export class Downloads {
         return this.#options.archive.putFile(path, file);
       });
     }, request.signal);
-  }
-
-  #semaphore(host: string): Semaphore {
-    const semaphore = this.#byHost.get(host) ?? createSemaphore(DOWNLOADS_PER_HOST);
-    this.#byHost.set(host, semaphore);
-    return semaphore;
   }
 
   async #recordSource(

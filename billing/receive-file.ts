@@ -108,7 +108,10 @@ async function copy(stream: HttpStream, { part, watch, request }: Copying): Prom
 
   async function writeBlock(): Promise<void> {
     const bytes = Buffer.concat(block, blockBytes);
-    if (sizeBytes === 0) checkHead(bytes, stream, request);
+    if (sizeBytes === 0) {
+      const reason = notCsvReason(bytes.subarray(0, HEAD_BYTES), stream.headers['content-type']);
+      if (reason !== null) throw new BillingError('not-csv', [request.endpoint, reason]);
+    }
     sizeBytes += bytes.length;
     block = [];
     blockBytes = 0;
@@ -175,11 +178,6 @@ const COLUMNS = new Set(CSV_HEADERS.map((name) => name.toLowerCase()));
 const PROVING_COLUMNS = 3;
 const OTHER_TYPES =
   /^(?:text\/html|application\/(?:[\w.-]+\+)?(?:json|xml|pdf|zip)|text\/(?:xml|json)|image\/)/i;
-
-function checkHead(bytes: Uint8Array, { headers }: HttpStream, { endpoint }: ReceiveRequest): void {
-  const reason = notCsvReason(bytes.subarray(0, HEAD_BYTES), headers['content-type']);
-  if (reason !== null) throw new BillingError('not-csv', [endpoint, reason]);
-}
 
 /** null: a CSV, whose rules the scanner checks. @param head decoded, at most `HEAD_BYTES` */
 export function notCsvReason(head: Uint8Array, contentType: string | undefined): string | null {

@@ -13,6 +13,10 @@ export class RefusalError extends Error {
   }
 }
 
+export function refuse(message: string): never {
+  throw new RefusalError('invalid_request', message);
+}
+
 export function requireBilling(hasBilling: boolean): void {
   if (!hasBilling) throw new RefusalError('conflict', 'The billing feature is not enabled for this account.');
 }

@@ -3,11 +3,9 @@ import { type Account, connectionOf, type ListenerAddresses } from './account.ts
 import { billedRows } from './billed-rows.ts';
 import { planMonths } from './billing/months.ts';
 import type { NewInvoice } from './billing/new-invoice.ts';
-import type { NewSchedule } from './billing/schedules.ts';
 import type { NewRegistration } from './delivery/registrations.ts';
-import type { NewFault } from './faults/faults.ts';
 import type { BillingEvent, EventType } from './model.ts';
-import { RefusalError } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 export type SandboxAccount = ReturnType<typeof sandboxAccount>;
 
@@ -22,10 +20,7 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
     partner,
     tenants: () => billing.tenants(),
 
-    registerWebhook({ active = false, ...settings }: NewRegistration & { readonly active?: boolean }) {
-      const added = registrations.add(settings);
-      return active ? registrations.setActive(added.registrationId, true) : added;
-    },
+    registerWebhook: (settings: Parameters<typeof registrations.add>[0]) => registrations.add(settings),
     editWebhook: (registrationId: string, changes: Partial<NewRegistration>) =>
       registrations.edit(registrationId, changes),
     enableWebhook: (registrationId: string) => registrations.setActive(registrationId, true),
@@ -50,18 +45,8 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
     events: (): readonly BillingEvent[] => [...account.store.all('event').values()],
     deliveries: () => deliveries.list(),
     activity: () => account.activity.after(0),
-    schedules: {
-      add: (request: NewSchedule) => schedules.add(request),
-      edit: (scheduleId: string, changes: Partial<NewSchedule>) => schedules.edit(scheduleId, changes),
-      delete: (scheduleId: string) => schedules.delete(scheduleId),
-      list: () => schedules.list(),
-      run: (scheduleId: string) => schedules.run(scheduleId),
-    },
-    faults: {
-      add: (fault: NewFault) => faults.add(fault),
-      list: () => faults.list(),
-      clear: (faultId?: string) => faults.clear(faultId),
-    },
+    schedules,
+    faults,
     apiKeys: {
       add: (name: string) => account.addApiKey(name),
       list: () => account.apiKeys(),
@@ -97,8 +82,7 @@ export async function seedInvoices({ billing }: Account, count: number, shipment
 
 /** @returns the number of invoices */
 export async function seedMonths(account: Account, months: number, shipments = 40): Promise<number> {
-  if (shipments > MAX_MONTH_SHIPMENTS)
-    throw new RefusalError('invalid_request', `shipments goes up to ${MAX_MONTH_SHIPMENTS} with months.`);
+  if (shipments > MAX_MONTH_SHIPMENTS) refuse(`shipments goes up to ${MAX_MONTH_SHIPMENTS} with months.`);
   const { billing, seed, deliveries, registrations } = account;
   const tenants = billing.tenants();
   const request = { seed, months, shipments, now: account.now() };

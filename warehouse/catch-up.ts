@@ -255,13 +255,8 @@ async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();
   } catch (error) {
-    if (
-      isWarehouseError(error, 'file-not-archived') ||
-      isWarehouseError(error, 'misread') ||
-      isRecordError(error)
-    )
-      return error.message.split('\n', 1)[0] ?? '';
-    throw error;
+    if (!isWarehouseError(error, 'file-not-archived', 'misread') && !isRecordError(error)) throw error;
+    return error.message.split('\n', 1)[0] ?? '';
   }
 }
 

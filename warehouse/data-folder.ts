@@ -18,7 +18,9 @@ export async function claimDataFolder(dataDir: string, environment: EnvironmentN
   if ((await checkDataFolderForm(dataDir)) === null)
     await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(naming(join(dataDir, FORM)));
   const marker = join(dataDir, 'environment');
-  const found = (await readMarker(marker)) ?? (await writeMarker(marker, environment));
+  if ((await readMarker(marker)) === null)
+    await createDurably(marker, `${environment}\n`).catch(naming(marker));
+  const found = (await readMarker(marker)) ?? environment;
   if (found !== environment)
     throw new WarehouseError('environment-mismatch', [
       `data folder ${dataDir}`,
@@ -41,11 +43,6 @@ const FORM = 'form';
 
 async function readMarker(marker: string): Promise<string | null> {
   return (await readIfThere(marker))?.toString().trim() ?? null;
-}
-
-async function writeMarker(marker: string, environment: EnvironmentName): Promise<string> {
-  const isNew = await createDurably(marker, `${environment}\n`).catch(naming(marker));
-  return isNew ? environment : ((await readMarker(marker)) ?? environment);
 }
 
 export interface WarehousePaths {

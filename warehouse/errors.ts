@@ -93,8 +93,11 @@ export class WarehouseError extends errorClass({
   },
 }) {}
 
-export function isWarehouseError(error: unknown, code: WarehouseError['code']): error is WarehouseError {
-  return error instanceof WarehouseError && error.code === code;
+export function isWarehouseError(
+  error: unknown,
+  ...codes: readonly WarehouseError['code'][]
+): error is WarehouseError {
+  return error instanceof WarehouseError && codes.includes(error.code);
 }
 
 export function warehouseLocked(

@@ -134,7 +134,7 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
     const before = await readOld(options, paths.database, readHeldRecords);
     const held = before ?? (await readOld(options, paths.published, readHeldRecords)) ?? [];
     const lacking = lackingFrom(countsOf(await readHeldRecords(next)), held);
-    const found = findLosses(losses, { lacking, purged });
+    const found = findLosses(losses, lacking, purged);
     const [counted] = await next.all('count-made');
     await next.all('finish-partial-rebuild');
     await next.use((session) => session.checkpoint());
@@ -273,16 +273,11 @@ async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'al
 
 export function findLosses(
   failed: readonly LostRecord[],
-  {
-    lacking: all,
-    purged,
-  }: {
-    readonly lacking: readonly HeldRecord[];
-    readonly purged: readonly LoadFact[];
-  },
+  held: readonly HeldRecord[],
+  purged: readonly LoadFact[],
 ): Pick<RebuildOutcome, 'losses' | 'holdsLess'> {
   const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
-  const lacking = all.filter(
+  const lacking = held.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
   );
   const losses = [...failed];

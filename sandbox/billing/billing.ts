@@ -14,7 +14,7 @@ import {
   type Tenant,
 } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
-import { RefusalError, requireBilling } from '../refusal.ts';
+import { RefusalError, refuse, requireBilling } from '../refusal.ts';
 import type { Activity } from '../state/activity.ts';
 import { Exports, type ExportsOptions } from './exports.ts';
 import { InvoiceBook, type InvoiceBookOptions } from './invoice-book.ts';
@@ -192,7 +192,7 @@ export class Billing extends InvoiceBook {
   #tenantOfNew({ partnerLevel, tenant }: NewInvoice, sequence: number): Tenant | null {
     if (partnerLevel === true || this.partner.kind === 'enterprise') {
       if (tenant === undefined) return null;
-      throw new RefusalError('invalid_request', 'A partner-level invoice has no tenant (spec 2.9).');
+      refuse('A partner-level invoice has no tenant (spec 2.9).');
     }
     if (tenant !== undefined) return this.tenant(tenant);
     const tenants = this.tenants();

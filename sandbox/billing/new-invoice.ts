@@ -3,8 +3,8 @@
 import type { Environment, Invoice, Partner, PartnerKind, Shipment, Tenant } from '../model.ts';
 import { parseMoney } from '../money.ts';
 import { uuidFrom } from '../randomness.ts';
-import { RefusalError } from '../refusal.ts';
-import { type CsvFacts, measureCsv } from '../storage/csv-file.ts';
+import { RefusalError, refuse } from '../refusal.ts';
+import { measureCsv } from '../storage/csv-file.ts';
 import { addDays, type InvoiceContent, shipmentsOf } from '../storage/shipments.ts';
 import type { InvoiceBook } from './invoice-book.ts';
 
@@ -36,15 +36,12 @@ export function seededPartner(seed: number, environment: Environment, kind: Part
 export function sourcesOf(request: NewInvoice, book: InvoiceBook): readonly Invoice[] {
   if (request.partnerLevel !== true || book.partner.kind === 'enterprise') return [];
   if (request.shipments !== undefined) {
-    throw new RefusalError(
-      'invalid_request',
-      'A partner-level invoice has the rows of the invoices it sums.',
-    );
+    refuse('A partner-level invoice has the rows of the invoices it sums.');
   }
   const sources = request.sources?.map((id) => book.invoice(id)) ?? unsummed(book, request.set?.currencyCode);
   const currencies = new Set(sources.map(({ currencyCode }) => currencyCode));
   if (currencies.size > 1) {
-    throw new RefusalError('invalid_request', 'Invoices of several currencies cannot be summed.');
+    refuse('Invoices of several currencies cannot be summed.');
   }
   if (sources.length > 0 && sources.every(({ tenantId }) => tenantId !== null)) return sources;
   throw new RefusalError(
@@ -130,7 +127,7 @@ export async function makeInvoice(request: NewInvoice, plan: InvoicePlan): Promi
     lines,
   };
   checkCells(content, plan.find);
-  const facts = await measureCsv(
+  const { sha256, sizeBytes, rows, totalAmount } = await measureCsv(
     { invoice: content, tenantColumn: tenant?.name ?? partner.name, find: plan.find },
     null,
   );
@@ -139,18 +136,14 @@ export async function makeInvoice(request: NewInvoice, plan: InvoicePlan): Promi
     invoiceNumber: set.invoiceNumber ?? `INV-${String(sequence).padStart(6, '0')}`,
     partnerInvoiceId: set.partnerInvoiceId === undefined ? ownReference(sequence) : set.partnerInvoiceId,
     status: 'DRAFT',
-    shipmentCount: facts.rows,
-    totalAmount: facts.totalAmount,
-    file: fileOf(partner, invoiceId, facts),
+    shipmentCount: rows,
+    totalAmount,
+    file: { key: `${partner.partnerId}/${invoiceId}/1.csv`, sha256, sizeBytes, malformation: null },
     exports: [],
     stated: null,
     scheduleId: request.scheduleId ?? null,
     history: [{ status: 'DRAFT', at: plan.now.toISOString() }],
   };
-}
-
-function fileOf(partner: Partner, invoiceId: string, { sha256, sizeBytes }: CsvFacts): Invoice['file'] {
-  return { key: `${partner.partnerId}/${invoiceId}/1.csv`, sha256, sizeBytes, malformation: null };
 }
 
 function planDates(
@@ -226,8 +219,4 @@ function isDate(text: unknown): boolean {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const at = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
-}
-
-function refuse(message: string): never {
-  throw new RefusalError('invalid_request', message);
 }

@@ -2,7 +2,7 @@
 
 import type { Invoice, Schedule } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
-import { RefusalError } from '../refusal.ts';
+import { RefusalError, refuse } from '../refusal.ts';
 import type { Activity } from '../state/activity.ts';
 import type { Store } from '../state/store.ts';
 import type { Billing } from './billing.ts';
@@ -147,8 +147,4 @@ export class Schedules {
     clearInterval(this.#timers.get(scheduleId));
     this.#timers.delete(scheduleId);
   }
-}
-
-function refuse(message: string): never {
-  throw new RefusalError('invalid_request', message);
 }

@@ -1,6 +1,6 @@
 import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
-import { RefusalError, requireBilling } from '../refusal.ts';
+import { RefusalError, refuse, requireBilling } from '../refusal.ts';
 import type { Store } from '../state/store.ts';
 
 export interface NewRegistration {
@@ -43,13 +43,13 @@ export class Registrations {
     throw new RefusalError('not_found', `There is no webhook registration "${registrationId}".`);
   }
 
-  /** Inactive, so that it can be tested first. @throws RefusalError with the setting */
-  add(settings: NewRegistration): Registration {
+  /** Inactive by default, so that it can be tested first. @throws RefusalError with the setting */
+  add({ active = false, ...settings }: NewRegistration & { readonly active?: boolean }): Registration {
     const { store, seed, now, hasBilling } = this.#options;
     requireBilling(hasBilling);
     const registration: Registration = {
       registrationId: uuidFrom(seed, 'registration', store.count('registrations')),
-      active: false,
+      active,
       createdAt: now().toISOString(),
       ...this.#check(settings),
     };
@@ -134,8 +134,4 @@ function checkHeaders(headers: Readonly<Record<string, string>>): Readonly<Recor
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) refuse(`The value of header "${name}" cannot be sent.`);
   }
   return headers;
-}
-
-function refuse(message: string): never {
-  throw new RefusalError('invalid_request', message);
 }

@@ -2,7 +2,7 @@
 
 import type { FaultRule, FaultTarget } from '../model.ts';
 import { fractionFrom } from '../randomness.ts';
-import { RefusalError } from '../refusal.ts';
+import { RefusalError, refuse } from '../refusal.ts';
 import type { Store } from '../state/store.ts';
 import { FAULT_NAMES, FAULTS, type FaultName, findFault, type Place } from './fault-catalogue.ts';
 import { MALFORMATION_NAMES } from './malformed-csv.ts';
@@ -63,10 +63,7 @@ export class Faults {
   add(fault: NewFault): FaultRule {
     const name = findFault(fault.name);
     if (name === null) {
-      throw new RefusalError(
-        'invalid_request',
-        `There is no fault "${fault.name}"; there are ${FAULT_NAMES.join(', ')}.`,
-      );
+      refuse(`There is no fault "${fault.name}"; there are ${FAULT_NAMES.join(', ')}.`);
     }
     const definition = FAULTS[name];
     const { store, seed, now } = this.#options;
@@ -87,10 +84,7 @@ export class Faults {
     for (const place of placesOf(rule)) {
       if (!definition.places.includes(place)) {
         const known = definition.places.join(', ');
-        throw new RefusalError(
-          'invalid_request',
-          `The fault ${rule.name} strikes at ${known}, not at "${place}".`,
-        );
+        refuse(`The fault ${rule.name} strikes at ${known}, not at "${place}".`);
       }
     }
     checkParams(rule.name, fault.params ?? {});
@@ -160,19 +154,18 @@ function checkParams(name: FaultName, params: Readonly<Record<string, string | n
   const defaults: Readonly<Record<string, string | number | boolean>> = FAULTS[name].params;
   for (const [key, value] of Object.entries(params)) {
     const usual = defaults[key];
-    if (usual === undefined)
-      throw new RefusalError('invalid_request', `The fault ${name} has no setting "${key}".`);
+    if (usual === undefined) refuse(`The fault ${name} has no setting "${key}".`);
     if (typeof usual === 'number' && !Number.isFinite(Number(value))) {
-      throw new RefusalError('invalid_request', `The setting ${key} of fault ${name} has to be a number.`);
+      refuse(`The setting ${key} of fault ${name} has to be a number.`);
     }
   }
   const kind = params.kind;
   if (kind !== undefined && kind !== 'random' && !MALFORMATION_NAMES.includes(String(kind))) {
-    throw new RefusalError('invalid_request', `There is no malformation "${kind}".`);
+    refuse(`There is no malformation "${kind}".`);
   }
 }
 
 function inRange(name: string, value: number, min: number, max: number): number {
   if (Number.isFinite(value) && value >= min && value <= max) return value;
-  throw new RefusalError('invalid_request', `${name} is ${value}; it goes from ${min} to ${max}.`);
+  refuse(`${name} is ${value}; it goes from ${min} to ${max}.`);
 }

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Account, Connection } from '../account.ts';
+import type { Account } from '../account.ts';
 import { billedRows } from '../billed-rows.ts';
-import { RefusalError } from '../refusal.ts';
-import { type AdminAccess, thisMachineOnly } from '../security/this-machine-only.ts';
+import type { AccountRoutes } from '../page/page-routes.ts';
+import { RefusalError, refuse } from '../refusal.ts';
+import { thisMachineOnly } from '../security/this-machine-only.ts';
 import { ACCOUNT_OPERATIONS } from './operations/account-operations.ts';
 import { FAULT_OPERATIONS } from './operations/fault-operations.ts';
 import { INVOICE_OPERATIONS } from './operations/invoice-operations.ts';
@@ -22,13 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
 
-export interface AdminRoutesOptions {
-  readonly account: Account;
-  readonly connection: () => Connection;
-  readonly access: AdminAccess;
-}
-
-export function adminRoutes(app: FastifyInstance, { account, connection, access }: AdminRoutesOptions): void {
+export function adminRoutes(app: FastifyInstance, { account, connection, access }: AccountRoutes): void {
   acceptJson(app);
   app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {
@@ -88,15 +83,14 @@ function readQuery(
   const read: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(query)) {
     const schema = schemas[name];
-    if (schema === undefined)
-      throw new RefusalError('invalid_request', `There is no query parameter "${name}".`);
+    if (schema === undefined) refuse(`There is no query parameter "${name}".`);
     const isWhole = schema.type !== 'integer' || /^\d{1,9}$/.test(String(value));
     if (
       typeof value !== 'string' ||
       !isWhole ||
       (schema.enum !== undefined && !schema.enum.includes(value))
     ) {
-      throw new RefusalError('invalid_request', `The query parameter ${name} cannot be "${value}".`);
+      refuse(`The query parameter ${name} cannot be "${value}".`);
     }
     read[name] = schema.type === 'integer' ? Number(value) : value;
   }

@@ -61,10 +61,7 @@ export function guarded(account: Account, request: FastifyRequest, work: () => A
 
 function refuseCaller(account: Account, { headers }: FastifyRequest): string | null {
   const bearer = /^bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1];
-  if (bearer !== undefined) {
-    const verdict = account.tokens.check(bearer);
-    return verdict.valid ? null : verdict.description;
-  }
+  if (bearer !== undefined) return account.tokens.check(bearer);
   const key = headers[API_KEY_HEADER];
   if (typeof key !== 'string') return 'An access token or an API key is required';
   return account.isActiveApiKey(key) ? null : 'The API key is unknown or deactivated';

@@ -21,19 +21,13 @@ export interface ListenersOptions {
   readonly adminOpen: boolean;
 }
 
-export interface Listeners {
-  readonly apiUrl: string;
-  readonly storageUrl: string;
-  close(): Promise<void>;
-}
-
 interface Ports {
   readonly port: number;
   readonly storagePort: number;
 }
 
 /** @throws Error with code EADDRINUSE when a requested port is taken */
-export async function startListeners(options: ListenersOptions): Promise<Listeners> {
+export async function startListeners(options: ListenersOptions) {
   const { accounts, keys, host, dataDir, wirePrefix } = options;
   const { signingSecret } = keys;
   const portsFile = join(dataDir, 'ports.json');

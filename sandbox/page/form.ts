@@ -1,4 +1,4 @@
-import { RefusalError } from '../refusal.ts';
+import { refuse } from '../refusal.ts';
 
 export class Form {
   readonly #fields: URLSearchParams;
@@ -26,7 +26,7 @@ export class Form {
     if (text === '') return null;
     const value = Number(text);
     if (Number.isFinite(value)) return value;
-    throw new RefusalError('invalid_request', `${label} is "${text}", which is not a number.`);
+    refuse(`${label} is "${text}", which is not a number.`);
   }
 
   /** null when empty. @throws RefusalError */
@@ -35,7 +35,7 @@ export class Form {
     if (text === '') return null;
     const found = choices.find((choice) => choice === text);
     if (found !== undefined) return found;
-    throw new RefusalError('invalid_request', `"${text}" is none of ${choices.join(', ')}.`);
+    refuse(`"${text}" is none of ${choices.join(', ')}.`);
   }
 
   /** @throws RefusalError a line is not `Name: value` */
@@ -52,7 +52,7 @@ export class Form {
 function toHeader(line: string): [string, string] {
   const colon = line.indexOf(':');
   if (colon > 0) return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
-  throw new RefusalError('invalid_request', 'A header is a line of the form "Name: value".');
+  refuse('A header is a line of the form "Name: value".');
 }
 
 export function given<T extends object>(settings: { [K in keyof T]: T[K] | null }): Partial<T> {

@@ -17,7 +17,7 @@ import { overviewSection } from './sections/overview.ts';
 import { scheduleSection } from './sections/schedules.ts';
 import { webhookSection } from './sections/webhooks.ts';
 
-export interface PageRoutesOptions {
+export interface AccountRoutes {
   readonly account: Account;
   readonly connection: () => Connection;
   readonly access: AdminAccess;
@@ -87,7 +87,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): void {
+export function pageRoutes(app: FastifyInstance, options: AccountRoutes): void {
   const base = app.prefix;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -119,7 +119,7 @@ export function pageRoutes(app: FastifyInstance, options: PageRoutesOptions): vo
 
 interface Place {
   readonly base: string;
-  readonly options: PageRoutesOptions;
+  readonly options: AccountRoutes;
 }
 
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {

@@ -20,6 +20,17 @@ export type Route =
   | { readonly get: string; readonly show: Show }
   | { readonly post: string; readonly act: Act; readonly again: Show | null };
 
+const PAGE_SIZE = 50;
+
+/** @param query its `page` counts from 1 */
+export function paged<T>(found: readonly T[], query: Form) {
+  const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
+  return {
+    onPage: found.toReversed().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE),
+    position: { total: found.length, page, pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)) },
+  };
+}
+
 export function page(get: string, show: Show): Route {
   return { get, show };
 }

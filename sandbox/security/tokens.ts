@@ -24,8 +24,6 @@ export function seededCredentials(seed: number | string, environment: Environmen
 // A token contains its expiry and account under a signature, so that it survives a restart, and ends in `=`, so that
 // a client that trims or truncates it fails (spec 2.1, 4.1, 5).
 
-export type TokenVerdict = { readonly valid: true } | { readonly valid: false; readonly description: string };
-
 export interface TokensOptions {
   /** Shared by both accounts, so that the other account's tokens are recognized and refused. */
   readonly signingSecret: string;
@@ -34,11 +32,6 @@ export interface TokensOptions {
   readonly now: () => Date;
   /** Epoch milliseconds. */
   readonly revokedUpTo: () => number;
-}
-
-export interface IssuedToken {
-  readonly accessToken: string;
-  readonly expiresInSeconds: number;
 }
 
 /** environment 1, issued 6, expires 6, nonce 8: with the 32 of the signature the base64 ends in one `=`. */
@@ -52,7 +45,7 @@ export class Tokens {
     this.#options = options;
   }
 
-  issue(): IssuedToken {
+  issue() {
     const { environment, lifetimeSeconds, now } = this.#options;
     const claims = Buffer.alloc(CLAIMS_BYTES);
     const issuedAt = now().getTime();
@@ -64,32 +57,29 @@ export class Tokens {
     return { accessToken, expiresInSeconds: lifetimeSeconds };
   }
 
-  check(token: string): TokenVerdict {
+  /** null: valid; else why not. */
+  check(token: string): string | null {
     const bytes = Buffer.from(token, 'base64');
     if (bytes.length !== CLAIMS_BYTES + SIGNATURE_BYTES || bytes.toString('base64') !== token) {
-      return refuse('The access token is malformed or truncated');
+      return 'The access token is malformed or truncated';
     }
     const claims = bytes.subarray(0, CLAIMS_BYTES);
     if (!timingSafeEqual(this.#sign(claims), bytes.subarray(CLAIMS_BYTES))) {
-      return refuse('The access token was not issued by this service');
+      return 'The access token was not issued by this service';
     }
     if (claims.toString('latin1', 0, 1) !== this.#options.environment.slice(0, 1)) {
-      return refuse('The access token was issued for another environment');
+      return 'The access token was issued for another environment';
     }
     if (claims.readUIntBE(1, 6) <= this.#options.revokedUpTo()) {
-      return refuse('The access token was revoked');
+      return 'The access token was revoked';
     }
     const expired = claims.readUIntBE(7, 6) <= this.#options.now().getTime();
-    return expired ? refuse('The access token expired') : { valid: true };
+    return expired ? 'The access token expired' : null;
   }
 
   #sign(claims: Buffer): Buffer {
     return createHmac('sha256', this.#options.signingSecret).update('token').update(claims).digest();
   }
-}
-
-function refuse(description: string): TokenVerdict {
-  return { valid: false, description };
 }
 
 /** In constant time. */

@@ -89,7 +89,7 @@ test.each([
   );
   const send = async () => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) });
   const http = { send } as unknown as Http;
-  const api = createApi({ settings: service, http, onToken: () => undefined });
+  const api = createApi(service, http, () => undefined);
   await expect(api.authorize(undefined)).rejects.toMatchObject({
     ...{ exitCode, message: expect.stringContaining(reason) },
   });

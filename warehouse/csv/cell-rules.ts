@@ -16,7 +16,8 @@ const WEIGHT = /^[0-9]{1,14}(?:\.[0-9]{1,4})?$/;
 
 const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: string | null) => boolean> = {
   date: isDay,
-  'invoice-id': isUuidOf,
+  'invoice-id': (cell, invoiceId) =>
+    invoiceId === null ? uuidOrNull(cell) !== null : cell.toLowerCase() === invoiceId.toLowerCase(),
   currency: isCurrency,
   amount: (cell) => AMOUNT.test(cell),
   weight: (cell) => WEIGHT.test(cell),
@@ -43,10 +44,6 @@ function brokenRule(
   // A weight needs a unit; a unit without a weight is accepted.
   if (value === '') return rule === 'unit' && cells[WEIGHT_INDEX] !== '' ? rule : null;
   return KEEPS[rule](value, invoiceId) ? null : rule;
-}
-
-function isUuidOf(text: string, invoiceId: string | null): boolean {
-  return invoiceId === null ? uuidOrNull(text) !== null : text.toLowerCase() === invoiceId.toLowerCase();
 }
 
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');

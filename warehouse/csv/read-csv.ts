@@ -123,23 +123,16 @@ const BUFFERED_CHARACTERS = 1 << 18;
 class ChunkWriter {
   readonly #folder: string;
   readonly #recordsPerCut: number;
-  #count = 0;
+  count = 0;
+  /** The number of the first such row. */
+  tooBig: number | null = null;
   #rows = 0;
   #file: number | null = null;
   #buffered = '';
-  #tooBig: number | null = null;
 
   constructor(folder: string, recordsPerCut = RECORDS_PER_CUT) {
     this.#folder = folder;
     this.#recordsPerCut = recordsPerCut;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  get tooBig(): number | null {
-    return this.#tooBig;
   }
 
   write(cells: readonly string[], added: string | null): void {
@@ -148,7 +141,7 @@ class ChunkWriter {
     const record = `${[...cells, added ?? ''].map(quoted).join(',')}\r\n`;
     // JSON escapes make control characters six times as long.
     if (3 * record.length > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES) {
-      this.#tooBig ??= this.#rows;
+      this.tooBig ??= this.#rows;
     }
     this.#buffered += record;
     if (this.#buffered.length > BUFFERED_CHARACTERS) this.#flush();
@@ -163,8 +156,8 @@ class ChunkWriter {
 
   #begin(): void {
     this.close();
-    this.#file = openSync(join(this.#folder, `${this.#count}.csv`), 'wx', 0o600);
-    this.#count += 1;
+    this.#file = openSync(join(this.#folder, `${this.count}.csv`), 'wx', 0o600);
+    this.count += 1;
     this.#buffered = `${[...CSV_HEADERS, 'Added Columns'].join(',')}\r\n`;
   }
 

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { KeyedMutex } from '../duckdb/locks.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import { type Read, type Reading, readNow } from './read-csv.ts';
 
 export interface ReadingStopped {
@@ -27,8 +27,7 @@ export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
 /** csv-parse is twenty times as fast. */
 const MIN_BYTES_PER_MS = 1_000;
 
-const READER = 'reader';
-const readers = new KeyedMutex();
+const inTurn = createSemaphore(1);
 
 export async function readBounded(
   reading: Reading,
@@ -36,7 +35,7 @@ export async function readBounded(
 ): Promise<Read | ReadingStopped> {
   const { threadFromBytes, timeMs, memoryMb } = { ...LIMITS, ...limits };
   if ((await stat(reading.csvPath)).size < threadFromBytes) return readNow(reading);
-  return readers.run(READER, () => readInThread(reading, { timeMs, memoryMb }));
+  return inTurn(() => readInThread(reading, { timeMs, memoryMb }));
 }
 
 async function readInThread(

@@ -41,10 +41,7 @@ export class Database {
   readonly path: string;
   readonly temporaryFolder: string;
   readonly #instance: DuckDBInstance;
-  readonly #isWriter: boolean;
-  readonly #isCopy: boolean;
-  readonly #onFatal: ((error: WarehouseError) => void) | undefined;
-  readonly #statements: (name: string) => string;
+  readonly #options: DatabaseOptions;
   readonly #inTurn: Semaphore;
   readonly #idle: Session[] = [];
   readonly #lent = new Set<Session>();
@@ -55,11 +52,8 @@ export class Database {
     this.path = options.path === MEMORY ? MEMORY : resolve(options.path);
     this.temporaryFolder = options.temporaryFolder;
     this.#instance = instance;
+    this.#options = options;
     this.#inTurn = createSemaphore(options.connections ?? CONNECTIONS);
-    this.#isWriter = ownsFile(options);
-    this.#isCopy = options.readOnly === true;
-    this.#onFatal = options.onFatal;
-    this.#statements = options.statements ?? sql;
   }
 
   /** @throws warehouse-locked, WarehouseError; UnreadableFileError of a copy */
@@ -133,18 +127,16 @@ export class Database {
   #closeFile(): void {
     if (this.#lent.size > 0) return;
     this.#instance.closeSync();
-    if (this.#isWriter) openPaths.delete(this.path);
+    if (ownsFile(this.#options)) openPaths.delete(this.path);
   }
 
   async #connect(): Promise<Session> {
     let session: Session | undefined;
     try {
-      session = new Session(await this.#instance.connect(), {
-        classify: (error) => this.#classify(error),
-        statements: this.#statements,
-      });
+      const connection = await this.#instance.connect();
+      session = new Session(connection, (error) => this.#classify(error), this.#options.statements ?? sql);
       this.#lent.add(session);
-      await session.begin(SEARCH_PATH, !this.#isCopy);
+      await session.begin(SEARCH_PATH, this.#options.readOnly !== true);
       return session;
     } catch (error) {
       if (session !== undefined) this.#lent.delete(session);
@@ -163,11 +155,11 @@ export class Database {
 
   #classify(failure: unknown): unknown {
     // A damaged file of a lake is not damage of the warehouse: the other files are readable.
-    const error = asDamage(failure, this.#isCopy ? this.path : undefined);
+    const error = asDamage(failure, this.#options.readOnly === true ? this.path : undefined);
     if (error !== failure || !isFatal(error)) return error;
     if (this.#fatal === null) {
       this.#fatal = warehouseCorrupt(this.path, error);
-      this.#onFatal?.(this.#fatal);
+      this.#options.onFatal?.(this.#fatal);
     }
     return this.#fatal;
   }

@@ -25,13 +25,8 @@ export class Session implements Statements {
 
   constructor(
     connection: DuckDBConnection,
-    {
-      classify,
-      statements,
-    }: {
-      readonly classify: (error: unknown) => unknown;
-      readonly statements: (name: string) => string;
-    },
+    classify: (error: unknown) => unknown,
+    statements: (name: string) => string,
   ) {
     this.#connection = connection;
     this.#classify = classify;

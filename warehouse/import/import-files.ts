@@ -25,9 +25,6 @@ export interface ImportDeps {
   readonly now: () => Date;
   /** Missing: no service is configured. null: the service does not know the invoice. */
   readonly lookUp?: (invoiceId: string) => Promise<FileToCheck['details']>;
-}
-
-export interface ImportManyDeps extends ImportDeps {
   readonly onDone?: (done: number) => void;
 }
 
@@ -53,7 +50,7 @@ export async function importFile(
  * @throws the first error, when the imports in progress have ended
  */
 export async function importFiles(
-  { onDone, lookUp, ...rest }: ImportManyDeps,
+  { onDone, lookUp, ...rest }: ImportDeps,
   requests: readonly ImportRequest[],
   begun?: CopyBegun,
 ): Promise<readonly Imported[]> {
@@ -66,7 +63,8 @@ export async function importFiles(
   try {
     await inInvoiceOrder(requests, FILES_AT_ONCE, async (request, index) => {
       const work = () => importFile(deps, request, index === 0 ? begun : undefined);
-      results[index] = await (sizeOf(request.path) < THREAD_FROM_BYTES ? work() : largeInTurn(work));
+      const size = statSync(request.path, { throwIfNoEntry: false })?.size ?? 0;
+      results[index] = await (size < THREAD_FROM_BYTES ? work() : largeInTurn(work));
       done += 1;
       onDone?.(done);
     });
@@ -125,10 +123,6 @@ async function importCopy(
     await releaseRefused(quarantine, invoiceId);
   }
   return { ...imported, outcome };
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 const FIRST_ROW_BYTES = 256 << 10;

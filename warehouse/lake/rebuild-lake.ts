@@ -86,6 +86,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     try {
       await made.all('finish-partial-rebuild');
       const { invoices, shipments } = await made.first('count-made');
+      const lacking = lackingFrom(countsOf(await readHeldRecords(made)), before ?? []);
       const there = {
         events: events + (done?.events ?? 0),
         loads: loadsRepeated + (done?.loads ?? 0),
@@ -95,14 +96,11 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       return await use({
         made: {
           ...there,
-          ...findLosses(losses, {
-            lacking: lackingFrom(countsOf(await readHeldRecords(made)), before ?? []),
-            purged,
-          }),
+          ...findLosses(losses, lacking, purged),
           ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
           ...(done === null ? {} : { loadsBefore: done.loads }),
         },
-        movedAside: await continueSequence({ counted, made, now, log }),
+        movedAside: await continueSequence(counted, made, { now, log }),
         printable: address.printable,
         moveHere: async () => {
           await moveTo(address, next);
@@ -152,17 +150,11 @@ async function readBefore(
 }
 
 /** Continues the numbers of publications. @returns the place of the old warehouse; null when there was none */
-async function continueSequence({
-  counted,
-  made,
-  now,
-  log,
-}: {
-  readonly counted: Ledger;
-  readonly made: Ledger;
-  readonly now: () => Date;
-  readonly log: RebuildOptions['log'];
-}): Promise<string | null> {
+async function continueSequence(
+  counted: Ledger,
+  made: Ledger,
+  { now, log }: Pick<RebuildOptions, 'log'> & { readonly now: () => Date },
+): Promise<string | null> {
   try {
     const { sequence } = await counted.first('last-sequence');
     if (Number(sequence) > 0) {

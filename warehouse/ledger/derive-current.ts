@@ -1,6 +1,5 @@
 import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
-import { lastOpen, ofKind, VOID_CONTRADICTED } from './derive-status.ts';
-import { type AttentionLine, compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
+import { compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
 
 /** The header's count and sum prove nothing more: a load that contradicts them is refused. */
 type Strength =
@@ -125,19 +124,3 @@ export function outrankedBy(
 }
 
 const PROOFS = ['none', 'named', 'announced'] as const;
-
-/** A later load resolves it too. Without a denied void, which a load does not resolve. */
-export function openAttention(
-  attention: readonly AttentionLine[],
-  current: LoadLine | null,
-): AttentionLine | null {
-  const since = current?.loaded_at ?? '';
-  return lastOpen(ofKind(attention, null), since, ({ code }) => code !== VOID_CONTRADICTED);
-}
-
-export function openFailure(
-  attention: readonly AttentionLine[],
-  current: LoadLine | null,
-): AttentionLine | null {
-  return lastOpen(ofKind(attention, 'failure'), current?.loaded_at ?? '');
-}

@@ -5,9 +5,16 @@
 
 import type { Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../../lib/wire/warehouse-requests.ts';
-import { currentLoad, openAttention, openFailure } from './derive-current.ts';
+import { currentLoad } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
-import { type DerivedVoid, deriveHeader, deriveVoid, rankOf } from './derive-status.ts';
+import {
+  type DerivedVoid,
+  deriveHeader,
+  deriveVoid,
+  lastOpen,
+  rankOf,
+  VOID_CONTRADICTED,
+} from './derive-status.ts';
 import {
   type AttentionLine,
   type DiscrepancyLine,
@@ -40,8 +47,10 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const [createdAt, finalizedAt] = [firstAt('draft'), firstAt('finalized')];
   const voided = deriveVoid(evidence, attention);
   const { voidedAt, restoredAt } = voided;
-  const open = openAttention(attention, current);
-  const failure = openFailure(attention, current);
+  const loadedAt = current?.loaded_at ?? '';
+  // A later load resolves both, but not a denied void.
+  const open = lastOpen(attention, null, loadedAt, ({ code }) => code !== VOID_CONTRADICTED);
+  const failure = lastOpen(attention, 'failure', loadedAt);
   const decided = decideState({
     createdAt: createdAt ?? firstSeenAt,
     finalizedAt,

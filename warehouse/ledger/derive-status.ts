@@ -105,26 +105,20 @@ export function deriveVoid(evidence: readonly Evidence[], attention: readonly At
   if (voidedAt === null) return { ...times, basis: null, denial: null };
   const isConfirmed = open.some(({ event_id }) => event_id === null);
   if (isConfirmed) return { ...times, basis: 'details', denial: null };
-  const [personal, failures] = [ofKind(attention, null), ofKind(attention, 'failure')];
-  const denial = lastOpen(personal, since, ({ code }) => code === VOID_CONTRADICTED);
+  const denial = lastOpen(attention, null, since, ({ code }) => code === VOID_CONTRADICTED);
   if (denial !== null) return { ...times, basis: 'contradicted', denial };
-  const unanswered = lastOpen(failures, since, ({ code }) => code === VOID_UNCONFIRMED);
+  const unanswered = lastOpen(attention, 'failure', since, ({ code }) => code === VOID_UNCONFIRMED);
   return { ...times, basis: unanswered === null ? 'event' : 'unanswered', denial: null };
 }
 
-export function ofKind(
+/** The newest open line of the kind after an instant that no later or simultaneous line of the kind ends. */
+export function lastOpen(
   attention: readonly AttentionLine[],
   kind: AttentionLine['kind'],
-): readonly AttentionLine[] {
-  return attention.filter((line) => line.kind === kind);
-}
-
-/** The newest open line after an instant that no later or simultaneous line ends. @param lines of one kind */
-export function lastOpen(
-  lines: readonly AttentionLine[],
   since: string,
   isMeant: (line: AttentionLine) => boolean = () => true,
 ): AttentionLine | null {
+  const lines = attention.filter((line) => line.kind === kind);
   const end =
     latest([since, ...lines.filter((line) => !line.is_open).map((line) => line.recorded_at)]) ?? since;
   const [last] = lines

@@ -53,7 +53,7 @@ function damageIn(totals: readonly Row[]): DamageCounts {
 
 function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): NewLine {
   const shipments = totals.reduce((sum, total) => sum + Number(total.shipments), 0);
-  expectRows(load, { shipments, totals });
+  expectRows(load, shipments, totals);
   const stated = deriveInvoice(lines)?.row.currency_code ?? null;
   const largest = totals.toSorted(byWeight)[0];
   const main = totals.find((total) => total.currency_code === stated) ?? largest;
@@ -122,10 +122,7 @@ function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): voi
 }
 
 /** Different counts of the byte scan and DuckDB are a fault of billsync or the disk, not of the sender. */
-function expectRows(
-  load: FileLoad,
-  { shipments, totals }: { readonly shipments: number; readonly totals: readonly Row[] },
-): void {
+function expectRows(load: FileLoad, shipments: number, totals: readonly Row[]): void {
   const { records } = load.file.scan;
   if (shipments !== records) {
     throw new WarehouseError('misread', [

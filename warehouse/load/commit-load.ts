@@ -96,8 +96,7 @@ function checkOne(
     return { load, lines, line: checkRows(load, totals, lines) };
   } catch (error) {
     if (error instanceof Refusal) return { outcome: error.outcome };
-    if (isWarehouseError(error, 'loaded-meanwhile') || isWarehouseError(error, 'misread'))
-      return { outcome: null };
+    if (isWarehouseError(error, 'loaded-meanwhile', 'misread')) return { outcome: null };
     throw error;
   }
 }

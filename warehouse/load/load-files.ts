@@ -97,16 +97,13 @@ async function readFile<Outcome extends CheckOutcome>(
       return tolerated ?? (await refusedByScan(load));
     }
     const outcome = await readSpecified(database, load, reading);
-    if (!needsDecimals(outcome)) return outcome;
+    const needsDecimals = 'neededTolerances' in outcome && outcome.neededTolerances?.includes('decimals');
+    if (needsDecimals !== true) return outcome;
     return (await readTolerated(database, load, reading)) ?? outcome;
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
     throw error;
   }
-}
-
-function needsDecimals(outcome: CheckOutcome): boolean {
-  return outcome.outcome === 'rejected' && outcome.neededTolerances?.includes('decimals') === true;
 }
 
 /** Looks for the broken cells of a file that DuckDB refuses. If csv-parse finds none, DuckDB misread the file. @throws misread */
@@ -219,10 +216,10 @@ export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
  * Explains no refusal. @param loads of different invoices @returns in their order; null: the file has to be loaded alone
  * @throws DuckDB's error for a file that it cannot read; nothing was loaded then
  */
-export function loadBatch(
+function loadBatch(
   database: Database,
   loads: readonly FileLoad[],
-  transactions: LoadTransactions = ONE_FILE,
+  transactions: LoadTransactions,
 ): Promise<readonly (FileLoadOutcome | null)[]> {
   return database.use(async (session) => {
     try {

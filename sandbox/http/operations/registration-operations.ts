@@ -27,11 +27,7 @@ export const REGISTRATION_OPERATIONS: readonly Operation[] = [
     summary: 'Registers a webhook, inactive at first; active enables it at once',
     body: shape({ ...registrationShape, active: flag }, ['name', 'url']),
     status: 201,
-    run: ({ registrations }, { body }) => {
-      const { active = false, ...settings } = body as NewRegistration & { active?: boolean };
-      const added = registrations.add(settings);
-      return masked(active ? registrations.setActive(added.registrationId, true) : added);
-    },
+    run: ({ registrations }, { body }) => masked(registrations.add(body as NewRegistration)),
   },
   {
     id: 'showRegistration',

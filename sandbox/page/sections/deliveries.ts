@@ -2,9 +2,8 @@ import { parse, stringify } from 'lossless-json';
 import { type Delivery, EVENT_TYPES } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
 import type { Page } from '../render.ts';
-import { action, type PageRequest, page, type Route } from '../section.ts';
+import { action, type PageRequest, page, paged, type Route } from '../section.ts';
 
-const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 
 export const deliverySection: readonly Route[] = [
@@ -28,8 +27,7 @@ function list({ account, query }: PageRequest): Page {
     .filter((one) => filter.state === '' || one.state === filter.state)
     .filter((one) => filter.eventType === '' || one.eventType === filter.eventType)
     .filter((one) => filter.webhook === '' || one.registrationId === filter.webhook);
-  const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
-  const onPage = [...found].reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  const { onPage, position } = paged(found, query);
   return {
     view: 'deliveries',
     title: 'Deliveries',
@@ -41,9 +39,7 @@ function list({ account, query }: PageRequest): Page {
       webhooks: account.registrations.list(),
       filter,
       filterQuery: new URLSearchParams(filter).toString(),
-      total: found.length,
-      page,
-      pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)),
+      ...position,
     },
   };
 }

@@ -3,9 +3,8 @@ import { INTERNAL_STATUSES, type Invoice } from '../../model.ts';
 import type { BilledShipment } from '../../storage/shipments.ts';
 import { given } from '../form.ts';
 import type { Page } from '../render.ts';
-import { action, type PageRequest, page, type Route } from '../section.ts';
+import { action, type PageRequest, page, paged, type Route } from '../section.ts';
 
-const PAGE_SIZE = 50;
 const MAX_ROWS = 20;
 const MAX_DELIVERIES = 50;
 
@@ -47,8 +46,7 @@ function list({ account, query, typed }: PageRequest): Page {
   const { billing } = account;
   const filter = { status: query.text('status'), tenant: query.text('tenant'), search: query.text('search') };
   const found = billing.invoices().filter((invoice) => matches(invoice, filter));
-  const page = Math.max(1, Math.floor(Number(query.text('page')) || 1));
-  const onPage = found.reverse().slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  const { onPage, position } = paged(found, query);
   return {
     view: 'invoices',
     title: 'Invoices',
@@ -59,9 +57,7 @@ function list({ account, query, typed }: PageRequest): Page {
       filter,
       typed,
       invoices: onPage.map((invoice) => ({ ...invoice, tenant: tenantName(account, invoice) })),
-      total: found.length,
-      page,
-      pages: Math.max(1, Math.ceil(found.length / PAGE_SIZE)),
+      ...position,
       filterQuery: new URLSearchParams(filter).toString(),
     },
   };

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Imported, ImportRequest } from '../../../lib/wire/warehouse-requests.ts';
-import { type ImportManyDeps, importFile } from '../../../warehouse/import/import-files.ts';
+import { type ImportDeps, importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import type { TestWarehouse } from '../support.ts';
 
-export async function importDeps({ warehouse, archive, dataDir }: TestWarehouse): Promise<ImportManyDeps> {
+export async function importDeps({ warehouse, archive, dataDir }: TestWarehouse): Promise<ImportDeps> {
   const quarantine = await openQuarantine(join(dataDir, 'inbox', 'quarantine'));
   return { warehouse, archive, quarantine, dataDir, now: () => new Date() };
 }
@@ -14,7 +14,7 @@ export async function importDeps({ warehouse, archive, dataDir }: TestWarehouse)
 export async function importCsv(
   test: TestWarehouse,
   bytes: Buffer,
-  { lookUp, ...request }: Pick<ImportManyDeps, 'lookUp'> & Partial<ImportRequest> = {},
+  { lookUp, ...request }: Pick<ImportDeps, 'lookUp'> & Partial<ImportRequest> = {},
 ): Promise<Imported> {
   const path = join(test.dataDir, 'march invoice.csv');
   writeFileSync(path, bytes);
