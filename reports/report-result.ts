@@ -8,7 +8,13 @@ import {
 } from '@duckdb/node-api';
 import { instantText } from '../lib/duckdb-values.ts';
 import type { ChartSpec, ReportDefinition, WorkedExample } from './catalogue.ts';
-import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './cells.ts';
+import {
+  type ColumnType,
+  type ReportCell,
+  type ReportColumn,
+  type ReportRow,
+  reportColumn,
+} from './cells.ts';
 import type { FilterMatch } from './match-filters.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
@@ -70,15 +76,11 @@ export function readColumns(
     const name = names[index] ?? '';
     const type = columnType(duckType.typeId, name);
     const scale = 'scale' in duckType && typeof duckType.scale === 'number' ? duckType.scale : 0;
-    const align = type === 'count' || type === 'decimal' ? 'right' : 'left';
-    return {
-      name,
-      type,
+    return reportColumn(name, type, {
       scale: type === 'decimal' ? scale : 0,
       unit: unitOf(units[name], type, scale),
-      align,
       isDetail: details.includes(name),
-    };
+    });
   });
 }
 
