@@ -30,7 +30,8 @@ export function createBackfillActivities(
     // the findings, so that a retry continues after them.
     async surveyInvoices({ invoiceIds, ledgerStatuses, concurrency }) {
       const byId = new Map(ledgerStatuses.map((status) => [status.invoiceId, status]));
-      const findings = previousFindings() ?? invoiceIds.map(() => null);
+      const before: unknown = activityInfo().heartbeatDetails;
+      const findings: (Finding | null)[] = Array.isArray(before) ? [...before] : invoiceIds.map(() => null);
       const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
       const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(findings));
       try {
@@ -71,11 +72,6 @@ export function createBackfillActivities(
       }
     },
   };
-}
-
-function previousFindings(): (Finding | null)[] | null {
-  const details: unknown = activityInfo().heartbeatDetails;
-  return Array.isArray(details) ? [...details] : null;
 }
 
 async function survey(

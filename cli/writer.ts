@@ -25,40 +25,28 @@ export async function withWriter<T>(settings: Settings, work: WriterWork<T>): Pr
     const { withTemporal } = await import('./with-temporal.ts');
     return withTemporal(settings, (client) => onInterrupt(WORKER_CONTINUES, () => work.request(client)));
   }
-  if (work.makesFolder !== true) requireFolder(settings);
   await work.begin?.();
-  const { archive, warehouse, close } = await open(settings, work.role);
+  const { archive, warehouse, close } = await openWriter(settings, work.role, work);
   return onInterrupt(STOPPED, () => work.direct(warehouse, archive)).finally(close);
 }
 
-export interface OpenWriter {
-  readonly archive: Archive;
-  readonly warehouse: Warehouse;
-  readonly close: () => Promise<void>;
-}
-
-/** @param how.isAlone a lake too lets no other writer in @throws warehouse-locked (exit 8) */
-export function openWriter(
+/** With `isAlone` a lake too lets no other writer in. @throws warehouse-locked (exit 8) */
+export async function openWriter(
   settings: Settings,
   role: string,
-  how: { readonly isAlone?: boolean } = {},
-): Promise<OpenWriter> {
-  requireFolder(settings);
-  return open(settings, role, how);
-}
-
-async function open(
-  settings: Settings,
-  role: string,
-  how: { readonly isAlone?: boolean } = {},
-): Promise<OpenWriter> {
+  {
+    makesFolder = false,
+    isAlone = false,
+  }: { readonly makesFolder?: boolean; readonly isAlone?: boolean } = {},
+) {
+  if (!makesFolder) requireFolder(settings);
   await refuseOpenToAll(settings.dataDir);
   const { commandLog } = await import('./with-temporal.ts');
   const { openArchive } = await import('../archive/open-archive.ts');
   const { openWarehouse } = await import('../warehouse/open-warehouse.ts');
   const archive = await openArchive(settings);
   try {
-    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role, ...how });
+    const warehouse = await openWarehouse({ settings, archive, log: commandLog(settings), role, isAlone });
     const close = (): Promise<void> => warehouse.close().finally(() => archive.close());
     return { archive, warehouse, close };
   } catch (error) {

@@ -63,7 +63,7 @@ export interface ReportResult {
 
 export function readColumns(
   reader: Pick<DuckDBResultReader, 'columnNames' | 'columnTypes'>,
-  report: Pick<ReportDefinition, 'units' | 'details'>,
+  { units = {}, details = [] }: Partial<Pick<ReportDefinition, 'units' | 'details'>> = {},
 ): ReportColumn[] {
   const names = reader.columnNames();
   return reader.columnTypes().map((duckType, index) => {
@@ -75,9 +75,9 @@ export function readColumns(
       name,
       type,
       scale: type === 'decimal' ? scale : 0,
-      unit: unitOf(report.units[name], type, scale),
+      unit: unitOf(units[name], type, scale),
       align,
-      isDetail: report.details.includes(name),
+      isDetail: details.includes(name),
     };
   });
 }

@@ -151,21 +151,18 @@ function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedS
 const END_DELAY_MS = 5 * SECOND_MS;
 
 /** The supervisor restarts the process, and Temporal retries the activities. */
-function duckDbState({ endProcess = killOwnProcess }: MachineOptions): () => Promise<CheckedState> {
+function duckDbState({ endProcess }: MachineOptions): () => Promise<CheckedState> {
+  // `process.exit` would wait for the thread that waits for DuckDB.
+  const end = endProcess ?? (() => process.kill(process.pid, 'SIGKILL'));
   let isEnding = false;
   return async () => {
     passTime(SECOND_MS);
     const statement = overdueCall();
     if (statement === null) return HEALTHY;
-    if (!isEnding) setTimeout(endProcess, END_DELAY_MS);
+    if (!isEnding) setTimeout(end, END_DELAY_MS);
     isEnding = true;
     return { isHealthy: false, detail: `DuckDB does not return from: ${statement}` };
   };
-}
-
-/** `process.exit` would wait for the thread that waits for DuckDB. */
-function killOwnProcess(): void {
-  process.kill(process.pid, 'SIGKILL');
 }
 
 const EXTERNAL_SERVICES = [

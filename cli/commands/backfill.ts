@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -81,8 +82,7 @@ async function gather(given: readonly string[], flags: BackfillFlags): Promise<r
   const names = given.flatMap((argument) => argument.split('\n')).map((name) => name.trim());
   const named: NamedInvoice[] = names.filter((name) => name !== '').map((name) => ({ name, place: null }));
   if (flags.ids !== undefined) {
-    const fromFile = flags.ids === '-' ? await readStdin() : await readIds(flags.ids);
-    named.push(...fromFile);
+    named.push(...(flags.ids === '-' ? readInvoices(await text(process.stdin)) : await readIds(flags.ids)));
   }
   if (named.length > 0) return named;
   throw new CliError(EXIT.nothingMatched, 'there is no invoice to fetch', {
@@ -203,10 +203,4 @@ async function readIds(path: string): Promise<readonly NamedInvoice[]> {
     subject: path,
     hint: 'write one id or number on each line',
   });
-}
-
-async function readStdin(): Promise<readonly NamedInvoice[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return readInvoices(Buffer.concat(chunks).toString('utf8'));
 }

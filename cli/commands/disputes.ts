@@ -72,9 +72,12 @@ interface ChangeFlags {
 }
 
 function stateCommand(): Command {
+  const transitions = CLAIM_STATES.map((state) => `${state} to ${NEXT_STATES[state].join(' or ')}`).join(
+    ', ',
+  );
   const command = verb(
     'state <state> <id...>',
-    `Changes the state of the named claims, of all or none: ${transitions()}.`,
+    `Changes the state of the named claims, of all or none: ${transitions}.`,
     'billsync disputes state sent D-17 D-18\n' +
       'billsync disputes state rejected D-17 --version 2 --note "the carrier weighed it"',
   );
@@ -86,10 +89,6 @@ function stateCommand(): Command {
       });
     await change(run, ids, known);
   });
-}
-
-function transitions(): string {
-  return CLAIM_STATES.map((state) => `${state} to ${NEXT_STATES[state].join(' or ')}`).join(', ');
 }
 
 function noteCommand(): Command {

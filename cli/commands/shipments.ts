@@ -36,7 +36,7 @@ export function command(): Command {
   withFilterFlags(command);
   for (const { name } of TYPED_CONDITIONS) {
     const [value = 'text', about = ''] = CONDITION_OPTIONS[name] ?? [];
-    command.option(`--${flagOf(name)} <${value}>`, about, collect);
+    command.option(`--${name.replaceAll('_', '-')} <${value}>`, about, collect);
   }
   command
     .option(
@@ -117,10 +117,6 @@ const CONDITION_OPTIONS: Readonly<Record<string, readonly [value: string, about:
   days_from: ['date', 'only lines with this reported date or a later one'],
   days_to: ['date', 'only lines with this reported date or an earlier one'],
 };
-
-function flagOf(name: string): string {
-  return name.replaceAll('_', '-');
-}
 
 function collectExact(
   text: string,

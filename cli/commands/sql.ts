@@ -60,27 +60,21 @@ async function openShell(databasePath: string): Promise<number> {
   try {
     const init = join(folder, 'macros.sql');
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
-    const attaching = await shellStatementsFor(databasePath, () => versionOf(shell));
+    const attaching = await shellStatementsFor(databasePath, async () => {
+      const { stdout } = await promisify(execFile)(shell, ['--version']);
+      return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';
+    });
+    const macros = await readFile(new URL('../../reports/session/macros.sql', import.meta.url), 'utf8');
     // The file may contain the catalogue's password, so it is private. Creating a secret returns a row.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
-    await writeFile(init, [...lines, await shellStart()].join('\n'), { mode: 0o600 });
+    await writeFile(init, [...lines, "set TimeZone = 'UTC';", macros].join('\n'), { mode: 0o600 });
     const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? EXIT.checkFailed;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function versionOf(shell: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(shell, ['--version']);
-  return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';
-}
-
-async function shellStart(): Promise<string> {
-  const macros = await readFile(new URL('../../reports/session/macros.sql', import.meta.url), 'utf8');
-  return `set TimeZone = 'UTC';\n${macros}`;
 }
 
 async function findShell(): Promise<string | null> {

@@ -64,7 +64,8 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   await rm(probe);
   const { bavail, bsize } = await statfs(dataDir);
   const free = bavail * bsize;
-  const room = free < LOW_FREE_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : gibibytes(free);
+  const room =
+    free < LOW_FREE_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : `${(free / 1024 ** 3).toFixed(1)} GiB`;
   const detail = `${dataDir} can be written (${environment}), ${room} free`;
   if (free < MIN_FREE_BYTES) {
     return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
@@ -78,10 +79,6 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
 }
 
 const DISK_HINT = 'free disk space: without it, deliveries are answered 503 and nothing new is loaded';
-
-function gibibytes(bytes: number): string {
-  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
-}
 
 async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);

@@ -31,7 +31,7 @@ export function createOutput(options: {
   const json = (value: unknown, indent?: number): string =>
     JSON.stringify(value, (_key, part) => (typeof part === 'string' ? scrub(part) : part), indent);
   const out = (text: string): void => {
-    if (isDrawing() && process.stdout.isTTY === true) writeErr(CLEAR);
+    if (openBars > 0 && process.stdout.isTTY === true) writeErr(CLEAR);
     writeOut(text);
   };
   return {
@@ -53,13 +53,12 @@ export function createOutput(options: {
       if (!quiet) writeErr(`${text}\n`);
     },
     warn: (text) => writeErr(`${text}\n`),
-    progress: (what) => (quiet ? NO_PROGRESS : canDraw() ? barProgress(what) : lineProgress(what)),
+    progress(what) {
+      if (quiet) return NO_PROGRESS;
+      const canMoveCursor = process.stderr.isTTY === true && process.env.TERM !== 'dumb';
+      return canMoveCursor ? barProgress(what) : lineProgress(what);
+    },
   };
-}
-
-/** A dumb terminal cannot move its cursor. */
-function canDraw(): boolean {
-  return process.stderr.isTTY === true && process.env.TERM !== 'dumb';
 }
 
 export function counted(count: number, one: string, several = `${one}s`): string {
@@ -79,10 +78,6 @@ const SILENT_MS = 5_000;
 export const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
-
-function isDrawing(): boolean {
-  return openBars > 0;
-}
 
 function barProgress(what: string): Progress {
   const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');

@@ -28,22 +28,16 @@ export function readPathOrUrl(text: string, folder: string): string {
   return text.includes('://') ? text : resolve(folder, text);
 }
 
-export function readEnvironment(text: string): EnvironmentName {
-  return oneOf(text, ENVIRONMENTS);
-}
+export const readEnvironment = oneOf<EnvironmentName>(ENVIRONMENTS);
+export const readLogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
+export const readLogFormat = oneOf(['pretty', 'json']);
 
-export function readLogLevel(text: string) {
-  return oneOf(text, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
-}
-
-export function readLogFormat(text: string) {
-  return oneOf(text, ['pretty', 'json'] as const);
-}
-
-function oneOf<T extends string>(text: string, allowed: readonly T[]): T {
-  const value = allowed.find((candidate) => candidate === text);
-  if (value === undefined) throw new Error(`must be one of ${allowed.join(', ')}, not "${text}"`);
-  return value;
+function oneOf<const T extends string>(allowed: readonly T[]) {
+  return (text: string): T => {
+    const value = allowed.find((candidate) => candidate === text);
+    if (value === undefined) throw new Error(`must be one of ${allowed.join(', ')}, not "${text}"`);
+    return value;
+  };
 }
 
 export function readBoolean(text: string): boolean {

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { jsonOrNull } from '../wire/text.ts';
 import type { CheckedState, StateCheck } from './health.ts';
 
 const DAY_MS = 86_400_000;
@@ -68,10 +69,8 @@ export function minuteOf(instant: Date): string {
 function endOfToken(token: string): Date | null {
   const [, payload, signature] = token.split('.');
   if (payload === undefined || signature === undefined) return null;
-  try {
-    const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly exp?: unknown };
-    return typeof exp === 'number' ? new Date(exp * 1_000) : null;
-  } catch {
-    return null;
-  }
+  const claims = jsonOrNull(Buffer.from(payload, 'base64url').toString()) as {
+    readonly exp?: unknown;
+  } | null;
+  return typeof claims?.exp === 'number' ? new Date(claims.exp * 1_000) : null;
 }

