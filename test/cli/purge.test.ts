@@ -96,16 +96,11 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const copies: string[] = [];
 function copied(): string {
   const dataDir = makeDataDir();
   cpSync(t.dataDir, dataDir, { recursive: true });
-  copies.push(dataDir);
   return dataDir;
 }
-afterAll(() => {
-  for (const copy of copies) rmSync(copy, { recursive: true, force: true });
-});
 
 const run = (dataDir: string, ...args: string[]) => runCommand(args, { env: { BILLSYNC_DATA_DIR: dataDir } });
 const purge = (dataDir: string, ...args: string[]) =>

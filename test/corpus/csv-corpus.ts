@@ -4,6 +4,7 @@
  */
 
 import { CSV_COLUMNS, CSV_EDITIONS, CSV_HEADERS, type CsvHeader } from '../../lib/wire/csv-file.ts';
+import { CELLS } from '../warehouse/support.ts';
 
 export interface CorpusCase {
   readonly name: string;
@@ -17,20 +18,11 @@ export const CORPUS_INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 const HEADER = CSV_HEADERS.join(',');
 const LAST = CSV_HEADERS.at(-1) as CsvHeader;
 const [FIRST_HEADERS = []] = CSV_EDITIONS;
-const GOOD: Record<CsvHeader, string> = {
+const GOOD: Readonly<Record<CsvHeader, string>> = {
+  ...CELLS,
   Tenant: 'Acme',
-  'Invoice Generation Date': '2026-02-28',
   'Invoice ID': CORPUS_INVOICE,
-  'Ship Date': '2026-02-03',
-  Origin: '00501',
-  'Currency Code': 'USD',
-  'Billing Cost': '9.16',
-  'Billable Weight': '2.5',
-  'Billable Weight Unit': 'LB',
   'Tracking Number': '1Z999',
-  Carrier: 'UPS',
-  'Carrier Zone': '5',
-  'Carrier Invoice Date': '2026-02-10',
   'Service Level': 'Ground',
 };
 
@@ -54,11 +46,7 @@ function withBytes(...bytes: readonly number[]): Buffer {
 const whole = (text: string): Buffer => Buffer.from(text);
 
 function cells(column: CsvHeader, rule: string, values: readonly string[]): CorpusCase[] {
-  return values.map((value) => ({
-    name: `${column} ${JSON.stringify(value)}`,
-    bytes: around(record({ [column]: value })),
-    verdict: [`${rule}@2/${column}`],
-  }));
+  return goodCells(column, values).map((each) => ({ ...each, verdict: [`${rule}@2/${column}`] }));
 }
 
 function goodCells(column: CsvHeader, values: readonly string[]): CorpusCase[] {

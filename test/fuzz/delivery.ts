@@ -5,6 +5,7 @@ import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { decodeBody, encodeEntry, keyOf } from '../../webhook/inbox/inbox.ts';
 import { damaged, hostileJson } from '../security/hostile/json.ts';
 import type { Random } from '../support/random.ts';
+import { aDelivery } from '../webhook/a-delivery.ts';
 import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'webhook deliveries at the parser';
@@ -49,33 +50,19 @@ export function hostileDelivery(random: Random): Uint8Array {
 
 /** A delivery as the service sends it, some of its values replaced, some fields gone, some added. */
 function anEnvelope(random: Random): string {
-  const metadata = {
-    eventId: random.uuid(),
-    eventTimestamp: '2026-03-01T00:00:00Z',
-    eventType: random.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']),
-    partnerId: random.uuid(),
-    payloadSchemaVersion: 'v1',
-    testEvent: random.chance(0.1),
-  };
-  const payload = {
-    [`${random.pick(['service', 'acme'])}InvoiceId`]: random.uuid(),
-    partnerInvoiceId: null,
-    [`${random.pick(['service', 'acme'])}TenantId`]: random.uuid(),
-    partnerTenantId: 'T-1',
-    invoiceNumber: 'INV-1',
-    invoiceStatus: 'finalized',
-    invoiceStartDate: '2026-02-01',
-    invoiceEndDate: '2026-02-28',
-    invoiceDate: '2026-03-01',
-    invoiceDueDate: '2026-03-16',
-    currencyCode: 'USD',
-    invoiceTotalAmount: 12.34,
-    totalTransactionCount: 3,
-    presignedUrl: 'https://storage.example/a.csv?X-Amz-Signature=presigned-secret',
-    presignedUrlExpiresAt: '2026-03-02T00:00:00Z',
-    fileHashSha256: 'a'.repeat(64),
-    fileSizeBytes: 100,
-  };
+  const { body } = aDelivery({
+    metadata: {
+      ...{ eventId: random.uuid(), partnerId: random.uuid(), testEvent: random.chance(0.1) },
+      eventType: random.pick(['invoice_created', 'invoice_finalized', 'invoice_voided']),
+    },
+    payload: {
+      ...{ serviceInvoiceId: undefined, serviceTenantId: undefined },
+      [`${random.pick(['service', 'acme'])}InvoiceId`]: random.uuid(),
+      [`${random.pick(['service', 'acme'])}TenantId`]: random.uuid(),
+      presignedUrl: 'https://storage.example/a.csv?X-Amz-Signature=presigned-secret',
+    },
+  });
+  const { metadata, payload } = JSON.parse(body) as Record<'metadata' | 'payload', Record<string, unknown>>;
   return `{"metadata":${spoilt(random, metadata)},"payload":${spoilt(random, payload)}}`;
 }
 

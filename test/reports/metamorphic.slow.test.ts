@@ -3,7 +3,7 @@ import { listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import type { ReportFilters } from '../../reports/report-filters.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
-import { anInvoice, reportsFixture } from '../support/reports-fixture.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 
 const invoices = seededInvoices(23, 40);
@@ -35,24 +35,6 @@ function answered(name: string): Promise<readonly ReportRow[]> {
   return rows;
 }
 
-/** Every report whose rows share out all the shipments between them. */
-const PARTITIONS = [
-  'tenants',
-  'carriers',
-  'zones',
-  'cost by=tenant+carrier+service',
-  'summary',
-  'mix',
-  'cost by=carrier+zone',
-  'cost by=weight',
-  'services',
-  'cost by=origin',
-  'accrual',
-  'margin',
-  'carrier-statements',
-  'rolling-spend',
-];
-
 describe('a filter by date', () => {
   // The first day of a month, or of a week, so that it cuts none.
   test.each([
@@ -67,7 +49,7 @@ describe('a filter by date', () => {
   });
 });
 
-describe('order and voids', () => {
+describe('order', () => {
   test('returns the same rows for every loading order', async () => {
     const names = listReports().map(({ name }) => name);
     const expected = await Promise.all(names.map(answered));
@@ -78,27 +60,5 @@ describe('order and voids', () => {
         expect(await runWith(name, {}, shuffled), name).toEqual(expected[place]);
       await shuffled.remove();
     });
-  });
-
-  test('leaves a voided invoice out of every report of money', async () => {
-    const extra = seededInvoices(99, 3).map((invoice) =>
-      anInvoice(invoice.shipments, { level: 'tenant', state: 'voided', voidedAt: '2026-08-02T00:00:00Z' }),
-    );
-    const voided = await reportsFixture([...invoices, ...extra]);
-    for (const name of [
-      ...PARTITIONS,
-      'rate-card',
-      'price-changes',
-      'bridge',
-      'outliers',
-      'duplicates',
-      'billing-lag',
-      'what-if',
-      'levels',
-      'data-quality',
-    ]) {
-      expect(await runWith(name, {}, voided), name).toEqual(await answered(name));
-    }
-    await voided.remove();
   });
 });

@@ -120,7 +120,7 @@ export async function aWarehouse(
 
 export type Cells = Partial<Record<CsvHeader, string>>;
 
-const CELLS: Record<CsvHeader, string> = {
+export const CELLS: Readonly<Record<CsvHeader, string>> = {
   Tenant: 'Acme, "Inc."',
   'Invoice Generation Date': '2026-02-28',
   'Invoice ID': INVOICE,

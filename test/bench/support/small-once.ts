@@ -8,8 +8,8 @@ import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
 import { importFiles } from '../../../warehouse/import/import-files.ts';
 import { openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import type { OpenWarehouseOptions } from '../../../warehouse/store.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import { settingsFor } from '../../warehouse/support.ts';
 
 type Side = 'import floor' | 'rebuild floor' | 'import' | 'rebuild';
 
@@ -94,12 +94,5 @@ async function place() {
   const dataDir = join(folder, 'data');
   mkdirSync(dataDir, { recursive: true });
   const archive = await openFolderArchive(join(dataDir, 'archive'));
-  const settings: OpenWarehouseOptions['settings'] = {
-    dataDir,
-    environment: 'test',
-    warehouse: { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') },
-    warehouseMemoryLimit: null,
-    archive: { kind: 'folder', path: join(dataDir, 'archive') },
-  };
-  return { dataDir, archive, settings };
+  return { dataDir, archive, settings: settingsFor(dataDir) };
 }

@@ -35,8 +35,12 @@ function lateInvoices(seed: number) {
   );
 }
 
-const invoices = lateInvoices(3);
-const lines = invoices.flatMap(({ shipments }) => shipments);
+const counted = lateInvoices(3);
+const voided = lateInvoices(4)
+  .slice(0, 3)
+  .map((invoice) => ({ ...invoice, state: 'voided' as const, voidedAt: '2026-07-10T00:00:00Z' }));
+const invoices = [...counted, ...voided];
+const lines = counted.flatMap(({ shipments }) => shipments);
 const { agreesOfInvoices } = oracleOver(invoices, { publishedAt: '2026-07-15T08:00:00Z' });
 const MILLION = 1_000_000n;
 
