@@ -61,7 +61,7 @@ export async function findEvent(
     const path = eventPath(eventId, verdict);
     const bytes = await read(path);
     if (bytes === null) continue;
-    const reading = readEvent(bytes);
+    const reading = parseRecord<ArchivedEvent>(() => Event, bytes);
     if (reading.ok && eventName(reading.value.eventId) === eventName(eventId)) return reading.value;
     const why = reading.ok ? 'another event than its name says' : reading.why;
     onUnreadable({ where: `${folder}/${path}`, why });
@@ -122,16 +122,12 @@ type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
 
-export function readEvent(bytes: Uint8Array | string): RecordReading<ArchivedEvent> {
-  return read<ArchivedEvent>(() => Event, bytes);
-}
-
 export function readFact(bytes: Uint8Array | string): RecordReading<Fact> {
-  return read<Fact>(schemaOfFact, bytes);
+  return parseRecord<Fact>(schemaOfFact, bytes);
 }
 
 export function readDescription(bytes: Uint8Array | string): RecordReading<ArchivedFile> {
-  return read<ArchivedFile>(() => Description, bytes);
+  return parseRecord<ArchivedFile>(() => Description, bytes);
 }
 
 const Text = z.string().nullable();
@@ -277,7 +273,10 @@ function schemaOfFact(json: unknown): z.ZodType {
   return known.success ? FACTS[known.data.kind] : KnownKind;
 }
 
-function read<T>(schemaOf: (json: unknown) => z.ZodType, bytes: Uint8Array | string): RecordReading<T> {
+function parseRecord<T>(
+  schemaOf: (json: unknown) => z.ZodType,
+  bytes: Uint8Array | string,
+): RecordReading<T> {
   const value = parsed(bytes);
   if (typeof value === 'string') return { ok: false, why: value };
   const checked = schemaOf(value.json).safeParse(value.json);

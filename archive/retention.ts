@@ -8,13 +8,8 @@ export interface Owner {
   readonly tenantIds: readonly (string | null | undefined)[];
 }
 
-export interface Retention {
-  /** SHA-256; a file may have been archived again since. */
-  readonly purgedFiles: ReadonlySet<string>;
-  readonly holds: readonly Hold[];
-}
-
-export async function readRetention(archive: Pick<Archive, 'facts'>): Promise<Retention> {
+/** A purged file may have been archived again since. */
+export async function readRetention(archive: Pick<Archive, 'facts'>) {
   const purgedFiles = new Set<string>();
   const holds = new Map<string, Hold>();
   for await (const fact of archive.facts()) {

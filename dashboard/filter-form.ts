@@ -1,3 +1,4 @@
+import { reportColumn } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
@@ -139,5 +140,5 @@ function chipsOf(query: Query, path: string, names: Choices['names']) {
 }
 
 export function labelOf(name: string): string {
-  return columnLabel({ name, type: 'text', scale: 0, unit: null, align: 'left', isDetail: false });
+  return columnLabel(reportColumn(name));
 }

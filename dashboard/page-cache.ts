@@ -95,6 +95,24 @@ export function createPageCache(
     return Promise.race([made, former]).finally(() => patience.abort());
   }
 
+  async function once<T>(
+    made: Map<string, Made>,
+    max: number,
+    name: string,
+    make: () => Promise<T>,
+  ): Promise<T> {
+    const stamp = await stampOf();
+    const known = made.get(name);
+    const own = known?.stamp === stamp ? known : { stamp, promise: make() };
+    moveToEnd(made, name, own);
+    for (const oldest of [...made.keys()].slice(0, -max)) made.delete(oldest);
+    if (own !== known)
+      own.promise.catch(() => {
+        if (made.get(name) === own) made.delete(name);
+      });
+    return own.promise as Promise<T>;
+  }
+
   return {
     page<T>(address: string, make: () => Promise<T>, { isPresent = false } = {}): Promise<CachedPage<T>> {
       lastReadAt = performance.now();
@@ -113,10 +131,8 @@ export function createPageCache(
       for (const [address, page] of pages) if (address.startsWith(prefix)) page.kept = null;
     },
     /** For parts that pages share; never a former value. */
-    present: async <T>(name: string, make: () => Promise<T>) =>
-      once(parts, { name, stamp: await stampOf(), make, max: MAX_PAGES }),
-    recent: async <T>(name: string, make: () => Promise<T>) =>
-      once(recent, { name, stamp: await stampOf(), make, max: MAX_RECENT }),
+    present: <T>(name: string, make: () => Promise<T>) => once(parts, MAX_PAGES, name, make),
+    recent: <T>(name: string, make: () => Promise<T>) => once(recent, MAX_RECENT, name, make),
     /** The page may be made before a reader requests it; the first one is made for every file. */
     offer(address: string, make: () => Promise<unknown>, { isFirst = false } = {}): void {
       if (!pages.has(address)) pages.set(address, newPage(make, isFirst));
@@ -161,26 +177,6 @@ export function createPageCache(
 
 function newPage(make: () => Promise<unknown>, isFirst = false): Page {
   return { make, requestedAt: null, kept: null, making: null, failedFor: null, isFirst };
-}
-
-function once<T>(
-  parts: Map<string, Made>,
-  {
-    name,
-    stamp,
-    make,
-    max,
-  }: { readonly name: string; readonly stamp: string; readonly make: () => Promise<T>; readonly max: number },
-): Promise<T> {
-  const known = parts.get(name);
-  const own = known?.stamp === stamp ? known : { stamp, promise: make() };
-  moveToEnd(parts, name, own);
-  for (const oldest of [...parts.keys()].slice(0, -max)) parts.delete(oldest);
-  if (own !== known)
-    own.promise.catch(() => {
-      if (parts.get(name) === own) parts.delete(name);
-    });
-  return own.promise as Promise<T>;
 }
 
 function moveToEnd<T>(map: Map<string, T>, key: string, value: T): void {

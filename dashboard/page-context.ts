@@ -153,7 +153,9 @@ export async function framed(
   const { title, section, view, values, asOf, period = '' } = value;
   const around: Frame = {
     ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
-    unhealthy: unhealthyIn(health),
+    unhealthy: Object.entries(health.report().components)
+      .filter(([, { isHealthy }]) => !isHealthy)
+      .map(([name, { detail, since }]) => ({ name, detail, since })),
     plugins: plugins.map(({ address, label, icon }) => [address, label, icon]),
     badges: await badgesOf(context),
   };
@@ -194,12 +196,6 @@ export function gapsOf(context: PageContext, session: ReportSession | null): Pro
   return context.cache.present('gaps', () =>
     session === null ? withReports(context, {}, (own) => own.run('gaps')) : session.run('gaps'),
   );
-}
-
-function unhealthyIn(health: Health): Frame['unhealthy'] {
-  return Object.entries(health.report().components)
-    .filter(([, { isHealthy }]) => !isHealthy)
-    .map(([name, { detail, since }]) => ({ name, detail, since }));
 }
 
 export function sendJson(reply: FastifyReply, data: unknown): FastifyReply {

@@ -20,7 +20,7 @@ export async function queryPublished<T>(
   const file = await openPublishedFile(path);
   const run: RunStatement = async (name, values) => {
     const reader = await file.query(statementIn(STATEMENTS, name), values);
-    return readRows(reader, readColumns(reader, { units: {}, details: [] }));
+    return readRows(reader, readColumns(reader));
   };
   try {
     const limit = { file, name: 'of the page', timeLimitMs, deadline: Date.now() + timeLimitMs };

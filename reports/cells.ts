@@ -14,5 +14,21 @@ export interface ReportColumn {
   readonly isDetail: boolean;
 }
 
+export function reportColumn(
+  name: string,
+  type: ColumnType = 'text',
+  more: Partial<ReportColumn> = {},
+): ReportColumn {
+  const isNumber = type === 'decimal' || type === 'count';
+  return {
+    ...{ name, type, scale: type === 'decimal' ? 4 : 0, unit: null },
+    ...{ align: isNumber ? 'right' : 'left', isDetail: false, ...more },
+  };
+}
+
+export function moneyColumn(name: string, more: Partial<ReportColumn> = {}): ReportColumn {
+  return reportColumn(name, 'decimal', { unit: 'money', ...more });
+}
+
 export type ReportCell = string | number | boolean | null;
 export type ReportRow = Readonly<Record<string, ReportCell>>;

@@ -1,6 +1,6 @@
 import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
-import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
+import { moneyColumn, type ReportCell, type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from './completeness.ts';
 import { invalidFilter } from './errors.ts';
 import { comparedPeriod, type Period, periodBounds, periodText } from './period.ts';
@@ -117,26 +117,16 @@ function byDifference(one: ReportRow, other: ReportRow): number {
 }
 
 function columnsOf(keys: readonly ReportColumn[]): readonly ReportColumn[] {
-  const money = (name: string): ReportColumn => ({
-    ...NUMBER,
-    name,
-    type: 'decimal',
-    scale: 4,
-    unit: 'money',
-  });
-  const count = (name: string): ReportColumn => ({ ...NUMBER, name, type: 'count', scale: 0, unit: null });
   const partner = keys.filter(({ name }) => name === 'partner_id');
   return [
     ...keys.filter(({ name }) => name !== 'partner_id'),
-    ...['billing_cost', 'billing_cost_before', 'difference'].map(money),
-    { ...NUMBER, name: 'change_percent', type: 'decimal', scale: 2, unit: '%' },
-    ...['shipments', 'shipments_before'].map(count),
-    ...['cost_per_shipment', 'cost_per_shipment_before'].map(money),
+    ...['billing_cost', 'billing_cost_before', 'difference'].map((name) => moneyColumn(name)),
+    reportColumn('change_percent', 'decimal', { scale: 2, unit: '%' }),
+    ...['shipments', 'shipments_before'].map((name) => reportColumn(name, 'count')),
+    ...['cost_per_shipment', 'cost_per_shipment_before'].map((name) => moneyColumn(name)),
     ...partner,
   ];
 }
-
-const NUMBER = { align: 'right', isDetail: false } as const;
 
 export interface Compared {
   readonly filters: ReportFilters;

@@ -1,17 +1,11 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';
-import { parsePeriod, periodText } from './period.ts';
+import { type Days, parsePeriod, periodText } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { grouped, plural } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { Completeness, ReportResult } from './report-result.ts';
-
-/** null: no bound. */
-export interface Days {
-  readonly from: string | null;
-  readonly to: string | null;
-}
 
 const MAX_NAMED = 3;
 const STATES: Readonly<Record<string, string>> = { draft: 'draft', needs_attention: 'needs attention' };

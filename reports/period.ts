@@ -7,6 +7,12 @@ export interface Period {
   readonly to: string;
 }
 
+/** null: no bound. */
+export interface Days {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
 export interface PeriodInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -31,10 +37,7 @@ export function parsePeriod(text: string, now = new Date(), filter = 'period'): 
   throw invalidFilter(`"${text}" is not a period. Write ${comparisons}${PERIOD_FORMS}.`);
 }
 
-export function periodBounds(
-  { from, to, period }: PeriodInput,
-  now?: Date,
-): { readonly from: string | null; readonly to: string | null } {
+export function periodBounds({ from, to, period }: PeriodInput, now?: Date): Days {
   if (period === undefined) {
     const days = {
       from: from === undefined ? null : checkDay('from', from),
@@ -91,13 +94,7 @@ export function comparedPeriod(compare: string, input: PeriodInput, now = new Da
   return { from: shiftDay(from, -days), to: shiftDay(from, -1) };
 }
 
-export function periodText({
-  from,
-  to,
-}: {
-  readonly from: string | null;
-  readonly to: string | null;
-}): string {
+export function periodText({ from, to }: Days): string {
   if (from === null && to === null) return 'all dates';
   if (from === null) return `until ${to}`;
   return to === null ? `from ${from}` : `${from} to ${to}`;

@@ -1,6 +1,6 @@
 import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
-import type { ReportCell, ReportColumn, ReportRow } from './cells.ts';
+import { moneyColumn, type ReportCell, type ReportColumn, type ReportRow } from './cells.ts';
 import { invalidFilter } from './errors.ts';
 import type { ReportResult } from './report-result.ts';
 
@@ -78,7 +78,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
       columns: [
         ...keys.filter(({ name }) => name !== 'partner_id'),
         ...places.values(),
-        { ...MONEY, name: TOTAL },
+        moneyColumn(TOTAL),
         ...keys.filter(({ name }) => name === 'partner_id'),
       ],
       rows,
@@ -93,12 +93,11 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
 }
 
 const TOTAL = 'total';
-const MONEY = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
 
 function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
   const text = value === null || value === '' ? '(none)' : String(value);
   const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
-  return { ...MONEY, name: isTaken ? `[${text}]` : text, label: text };
+  return moneyColumn(isTaken ? `[${text}]` : text, { label: text });
 }
 
 function byTotal(one: ReportRow, other: ReportRow): number {

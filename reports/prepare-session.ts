@@ -1,6 +1,6 @@
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { statementsIn } from '../lib/sql-file.ts';
-import { completenessOf, type Days } from './completeness.ts';
+import { completenessOf } from './completeness.ts';
 import {
   type FilterMatch,
   knownPartners,
@@ -9,6 +9,7 @@ import {
   matchTenants,
   type Partner,
 } from './match-filters.ts';
+import type { Days } from './period.ts';
 import { type PublishedFile, SHARED_FILES } from './published-file.ts';
 import { type AppliedFilters, isUnfiltered, type ReportLevel } from './report-filters.ts';
 import type { Completeness } from './report-result.ts';

@@ -8,7 +8,13 @@ import {
 } from '@duckdb/node-api';
 import { instantText } from '../lib/duckdb-values.ts';
 import type { ChartSpec, ReportDefinition, WorkedExample } from './catalogue.ts';
-import type { ColumnType, ReportCell, ReportColumn, ReportRow } from './cells.ts';
+import {
+  type ColumnType,
+  type ReportCell,
+  type ReportColumn,
+  type ReportRow,
+  reportColumn,
+} from './cells.ts';
 import type { FilterMatch } from './match-filters.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
@@ -63,22 +69,18 @@ export interface ReportResult {
 
 export function readColumns(
   reader: Pick<DuckDBResultReader, 'columnNames' | 'columnTypes'>,
-  report: Pick<ReportDefinition, 'units' | 'details'>,
+  { units = {}, details = [] }: Partial<Pick<ReportDefinition, 'units' | 'details'>> = {},
 ): ReportColumn[] {
   const names = reader.columnNames();
   return reader.columnTypes().map((duckType, index) => {
     const name = names[index] ?? '';
     const type = columnType(duckType.typeId, name);
     const scale = 'scale' in duckType && typeof duckType.scale === 'number' ? duckType.scale : 0;
-    const align = type === 'count' || type === 'decimal' ? 'right' : 'left';
-    return {
-      name,
-      type,
+    return reportColumn(name, type, {
       scale: type === 'decimal' ? scale : 0,
-      unit: unitOf(report.units[name], type, scale),
-      align,
-      isDetail: report.details.includes(name),
-    };
+      unit: unitOf(units[name], type, scale),
+      isDetail: details.includes(name),
+    });
   });
 }
 

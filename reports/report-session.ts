@@ -1,5 +1,5 @@
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
-import type { ReportColumn, ReportRow } from './cells.ts';
+import { type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete } from './completeness.ts';
 import { invalidFilter } from './errors.ts';
 import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
@@ -145,7 +145,7 @@ async function answerEachPartner(
         also: { partner_id: partner === '' ? null : partner },
       });
       answers.push({
-        columns: [...columns, partnerColumn(isAlone)],
+        columns: [...columns, reportColumn('partner_id', 'text', { isDetail: isAlone })],
         rows,
         found:
           values.texts.limit === String(rows.length) ? await countRows(file, report, values) : rows.length,
@@ -172,10 +172,6 @@ async function countRows(
 }
 
 const MAX_LIMIT = 999_999_999;
-
-function partnerColumn(isAlone: boolean): ReportColumn {
-  return { name: 'partner_id', type: 'text', scale: 0, unit: null, align: 'left', isDetail: isAlone };
-}
 
 function byPartner(chart: ChartSpec): ChartSpec {
   const role = chart.kind === 'line' ? 'series' : chart.kind === 'heatmap' ? 'y' : 'key';

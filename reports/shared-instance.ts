@@ -26,7 +26,7 @@ interface Opened {
 }
 
 const opened = new Map<string, Opened>();
-const keepers = new Map<string, number>();
+const kept = new Set<string>();
 
 const CHECK_EVERY_MS = 5_000;
 /** An unused instance is closed then, since its blocks take memory. */
@@ -76,17 +76,12 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
 
 /** Until the file is replaced or unused for ten minutes. */
 export function keepOpen(path: string, { checkEveryMs = CHECK_EVERY_MS } = {}): { close(): void } {
-  keepers.set(path, (keepers.get(path) ?? 0) + 1);
+  kept.add(path);
   const timer = setInterval(() => void closeReplaced(path), checkEveryMs).unref();
-  let isClosed = false;
   return {
     close() {
-      if (isClosed) return;
-      isClosed = true;
       clearInterval(timer);
-      const others = (keepers.get(path) ?? 1) - 1;
-      if (others > 0) keepers.set(path, others);
-      else keepers.delete(path);
+      kept.delete(path);
       const own = opened.get(path);
       if (own !== undefined) closeUnused(path, own);
     },
@@ -99,7 +94,9 @@ async function closeReplaced(path: string): Promise<void> {
   const own = opened.get(path);
   if (own === undefined) return;
   const isIdle = own.sessions === 0 && Date.now() - own.lastUsedAt > KEPT_FOR_MS;
-  if (own.identity !== identity || isIdle) forget(path, own);
+  if (own.identity === identity && !isIdle) return;
+  opened.delete(path);
+  closeUnused(path, own);
 }
 
 function current(path: string, identity: string): Opened {
@@ -117,14 +114,9 @@ function current(path: string, identity: string): Opened {
   return own;
 }
 
-function forget(path: string, own: Opened): void {
-  if (opened.get(path) === own) opened.delete(path);
-  closeUnused(path, own);
-}
-
 function closeUnused(path: string, own: Opened): void {
   const isCurrent = opened.get(path) === own;
-  if (own.sessions > 0 || (isCurrent && keepers.has(path))) return;
+  if (own.sessions > 0 || (isCurrent && kept.has(path))) return;
   if (isCurrent) opened.delete(path);
   own.instance.then(
     (instance) => instance.closeSync(),

@@ -59,7 +59,9 @@ export class Account {
     this.#credentialSeed = options.credentialSeed;
     this.partner = seededPartner(seed, environment, partnerKind);
     this.credentials = seededCredentials(options.credentialSeed, environment);
-    this.store = openStore(options);
+    const dir = join(options.dataDir, environment);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.store = new Store(dir);
     this.#addInitialData();
     this.activity = new Activity(now);
     const { store, activity } = this;
@@ -163,12 +165,6 @@ export class Account {
     const key = { keyId: 'key-0', key: this.credentials.apiKey, name: 'first key', active: true };
     this.store.put('apiKey', key.keyId, key);
   }
-}
-
-function openStore({ dataDir, environment }: AccountOptions): Store {
-  const dir = join(dataDir, environment);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  return new Store(dir);
 }
 
 export type Connection = ReturnType<typeof connectionOf>;

@@ -54,7 +54,6 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   readonly sinceMs: number;
-  isAuthenticated: boolean;
 }
 
 interface LimitDeps {
@@ -72,27 +71,25 @@ interface LimitDeps {
  */
 export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
   const { connections: total, connectionsPerAddress: perAddress } = deps.limits;
-  /** By peer, because a TLS socket and the raw socket under it are two objects. The oldest is first. */
+  /** By peer, because a TLS socket and the raw socket under it are two objects. */
   const open = new Map<string, Connection>();
+  const anonymous = new Map<string, Set<Connection>>();
   const known = new Set<string>();
-  const refused = new Set<Socket>();
+  let resetting = 0;
   const ended = deps.metrics.counter('webhook_connections_ended_total');
 
   function accept(socket: Socket): boolean {
     const address = addressKey(socket.remoteAddress);
+    const own = anonymous.get(address) ?? new Set();
     const isKnown = known.has(address);
-    const unauthenticated = open.values().filter(({ isAuthenticated }) => !isAuthenticated);
-    const crowds = Map.groupBy(unauthenticated, (connection) => connection.address);
-    const own = crowds.get(address) ?? [];
-    const isCrowd = !isKnown && own.length >= perAddress && !deps.isProxy(socket.remoteAddress);
+    const isCrowd = !isKnown && own.size >= perAddress && !deps.isProxy(socket.remoteAddress);
     const room = isKnown ? total : Math.max(1, Math.floor(total * (1 - RESERVED_SHARE)));
     const now = performance.now();
     if (isCrowd || open.size >= room) {
-      const others = [...crowds].filter(([each]) => isKnown || !known.has(each)).map(([, crowd]) => crowd);
-      const crowd = isCrowd ? own : (others.sort((a, b) => b.length - a.length)[0] ?? []);
+      const crowd = isCrowd ? own : largestCrowd(isKnown);
       const [victim] = crowd;
       const mayClose =
-        victim !== undefined && (crowd.length > own.length + 1 || now - victim.sinceMs >= YOUNG_MS);
+        victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
       ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
       deps.alerts?.raise({
         key: 'webhook/connections',
@@ -100,28 +97,45 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
         detail: `At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
       });
       if (!mayClose) return false;
-      open.delete(peerOf(victim.socket));
+      remove(victim);
       victim.socket.destroy();
     }
-    const peer = peerOf(socket);
-    const connection = { socket, address, sinceMs: now, isAuthenticated: false };
-    open.set(peer, connection);
-    socket.once('close', () => {
-      if (open.get(peer) === connection) open.delete(peer);
-    });
+    const connection = { socket, address, sinceMs: now };
+    open.set(peerOf(socket), connection);
+    anonymous.set(address, own.add(connection));
+    socket.once('close', () => remove(connection));
     return true;
   }
 
+  function largestCrowd(isKnown: boolean): ReadonlySet<Connection> {
+    let largest: ReadonlySet<Connection> = new Set();
+    for (const [address, crowd] of anonymous) {
+      if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
+    }
+    return largest;
+  }
+
+  function remove(connection: Connection): void {
+    const peer = peerOf(connection.socket);
+    if (open.get(peer) === connection) open.delete(peer);
+    removeAnonymous(connection);
+  }
+
+  function removeAnonymous(connection: Connection): void {
+    const crowd = anonymous.get(connection.address);
+    if (crowd?.delete(connection) === true && crowd.size === 0) anonymous.delete(connection.address);
+  }
+
   function refuse(socket: Socket): void {
-    if (refused.size >= total) {
+    if (resetting >= total) {
       socket.resetAndDestroy();
       return;
     }
-    refused.add(socket);
+    resetting += 1;
     const timer = setTimeout(() => socket.resetAndDestroy(), RESET_AFTER_MS).unref();
     socket.pause().on('error', () => undefined);
     socket.once('close', () => {
-      refused.delete(socket);
+      resetting -= 1;
       clearTimeout(timer);
     });
   }
@@ -135,7 +149,7 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
   return (socket) => {
     const connection = open.get(peerOf(socket));
     if (connection === undefined) return;
-    connection.isAuthenticated = true;
+    removeAnonymous(connection);
     known.add(connection.address);
   };
 }

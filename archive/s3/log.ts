@@ -37,17 +37,14 @@ export function createS3Log(bucket: S3Bucket, folder: string) {
       const last = all.at(-1);
       if (last === undefined) return { keys, cursor: from === '' ? '' : `${from}#` };
       const newestMs = Date.parse(instantOf(last));
-      const behind = startOf(folder, Number.isNaN(newestMs) ? startedMs : Math.min(newestMs, startedMs));
+      const knownMs = Number.isNaN(newestMs) ? startedMs : Math.min(newestMs, startedMs);
+      const behind = `${folder}/${new Date(knownMs - OVERLAP_MS).toISOString()}`;
       const next = behind > from ? behind : from;
       const recent = all.filter((key) => key > next).map(fingerprint);
       return { keys, cursor: `${next}#${recent.join('')}` };
     },
     nameOf: (key: string): string => key.slice(key.lastIndexOf('~') + 1),
   };
-}
-
-function startOf(folder: string, instantMs: number): string {
-  return `${folder}/${new Date(instantMs - OVERLAP_MS).toISOString()}`;
 }
 
 const FINGERPRINT_LENGTH = 10;

@@ -47,14 +47,11 @@ export async function findCosts(rule: CostRule, options: FindOptions): Promise<r
   requireMatches(result.head.matches);
   const keys = await keysOf(result);
   const weeks = rule.trailing;
-  const rows =
-    weeks === undefined
-      ? result.rows
-      : beside(result.rows, (await run({ ...filters, ...weeksBefore(days.from ?? '', weeks) })).rows, {
-          rule,
-          keys,
-          weeks,
-        });
+  let { rows } = result;
+  if (weeks !== undefined) {
+    const earlier = await run({ ...filters, ...weeksBefore(days.from ?? '', weeks) });
+    rows = beside(rows, earlier.rows, { of: rule.of, weeks, keys });
+  }
   checkColumns(rule, result);
   return rows
     .filter((row) => Object.entries(rule.when).every(([name, test]) => meets(row[name] ?? null, test)))
@@ -93,23 +90,17 @@ function checkColumns({ report, when, trailing, of }: CostRule, { columns }: Rep
   }
 }
 
-interface Beside {
-  readonly rule: CostRule;
-  readonly keys: readonly string[];
-  readonly weeks: number;
-}
-
 /** A missing row counts as zero. */
 function beside(
   now: readonly ReportRow[],
   then: readonly ReportRow[],
-  { rule, keys, weeks }: Beside,
+  { of, weeks, keys }: { readonly of: string; readonly weeks: number; readonly keys: readonly string[] },
 ): readonly ReportRow[] {
   const keyOf = (row: ReportRow): string => JSON.stringify(keys.map((name) => row[name] ?? null));
   const earlier = new Map(then.map((row) => [keyOf(row), row]));
   const here = new Set(now.map(keyOf));
-  const isRatio = rule.of.startsWith('cost_per_');
-  const nothing = { [rule.of]: isRatio ? null : '0' };
+  const isRatio = of.startsWith('cost_per_');
+  const nothing = { [of]: isRatio ? null : '0' };
   const gone = then
     .filter((row) => !here.has(keyOf(row)))
     .map((row) => ({
@@ -117,8 +108,8 @@ function beside(
       ...nothing,
     }));
   return [...now, ...gone].map((row): ReportRow => {
-    const had = earlier.get(keyOf(row))?.[rule.of] ?? nothing[rule.of] ?? null;
-    const is = row[rule.of] ?? nothing[rule.of] ?? null;
+    const had = earlier.get(keyOf(row))?.[of] ?? nothing[of] ?? null;
+    const is = row[of] ?? nothing[of] ?? null;
     if (had === null || is === null)
       return { ...row, average_before: null, difference: null, change_percent: null };
     const average = dividedHalfAway(toTenThousandths(String(had)), isRatio ? 1n : BigInt(weeks));

@@ -106,7 +106,11 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
         const voided = (await withStatus(await readClaims(dataDir))).find(
           ({ id, voided_at }) => voided_at !== null && named.some((claim) => claim.id === id),
         );
-        if (voided !== undefined) refuseVoided(voided, state);
+        if (voided !== undefined)
+          throw refused(
+            `Claim ${voided.id} cannot become ${state}: its invoice was voided on ${voided.voided_at?.slice(0, 10)}`,
+            'close it; nothing is claimed any more',
+          );
       }
       return changeClaims(dataDir, request, now().toISOString());
     },
@@ -177,13 +181,6 @@ function refuseSecondClaim(claim: Claim, { all }: Claims): void {
   );
   if (other === undefined) return;
   throw refused(`The line of ${claim.id} is claimed already, as ${other.id}`);
-}
-
-function refuseVoided({ id, voided_at }: ClaimWithStatus, state: ClaimState): never {
-  throw refused(
-    `Claim ${id} cannot become ${state}: its invoice was voided on ${voided_at?.slice(0, 10)}`,
-    'close it; nothing is claimed any more',
-  );
 }
 
 function changedMeanwhile({ id, version, state, history }: Claim): ClaimError {

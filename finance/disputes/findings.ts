@@ -93,7 +93,7 @@ async function claimedOf(
   ).filter(
     (row) =>
       (selected?.has(rowKey(finding, row) ?? '') ?? true) &&
-      (row.tracking_number === undefined || isNamed(row, trackingNumbers)),
+      (row.tracking_number === undefined || (trackingNumbers?.includes(String(row.tracking_number)) ?? true)),
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
@@ -107,10 +107,6 @@ async function claimedOf(
 
 function only(parameters: Parameters, isTaken: (name: string) => boolean): Parameters {
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => isTaken(name)));
-}
-
-function isNamed({ tracking_number }: ReportRow, trackingNumbers: readonly string[] | null): boolean {
-  return trackingNumbers?.includes(String(tracking_number)) ?? true;
 }
 
 function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] {

@@ -58,15 +58,13 @@ function claimsIn(journal: Buffer): Claims {
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
     if (line === '') continue;
     const entry = entryIn(line);
-    if (typeof entry === 'string') problems.push(problemAt(index + 1, entry));
-    else if (entry.kind === 'opened') open(entry, claims, alive);
+    if (typeof entry === 'string') {
+      const line = `${USER_FILES.claims}, line ${index + 1}`;
+      problems.push(`${line} cannot be read (${entry}): the change is missing, compare with a backup.`);
+    } else if (entry.kind === 'opened') open(entry, claims, alive);
     else change(entry, claims, alive);
   }
   return { all: claims, problems, nextNumber: highest + 1 };
-}
-
-function problemAt(line: number, reason: string): string {
-  return `${USER_FILES.claims}, line ${line} cannot be read (${reason}): the change is missing, compare with a backup.`;
 }
 
 function entryIn(line: string): ClaimEntry | string {

@@ -2,7 +2,7 @@ import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
 import { readColumns, readRows } from '../../reports/report-result.ts';
-import { NOTHING, type NumberOf, numberKey } from './claim.ts';
+import { type NumberOf, numberKey } from './claim.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
@@ -14,20 +14,6 @@ export interface Credit {
   readonly row_number: number;
   readonly invoice_date: string | null;
 }
-
-export interface Published {
-  creditsOf(line: NumberOf): readonly Credit[];
-  creditedOf(line: NumberOf): string;
-  chargesOf(line: NumberOf): number;
-  invoiceOf(invoiceId: string): PublishedInvoice | null;
-}
-
-export const NOTHING_PUBLISHED: Published = {
-  creditsOf: () => [],
-  creditedOf: () => NOTHING,
-  chargesOf: () => 0,
-  invoiceOf: () => null,
-};
 
 interface PublishedInvoice {
   readonly voided_at: string | null;
@@ -41,6 +27,9 @@ type BilledRow = NumberOf & {
   readonly billing_cost: string;
 };
 
+export type Published = ReturnType<typeof publishedIn>;
+export const NOTHING_PUBLISHED = publishedIn([], []);
+
 /** @throws ReportError there is no published file yet */
 export async function readPublished(
   databasePath: string,
@@ -50,24 +39,29 @@ export async function readPublished(
   const invoices = JSON.stringify([...new Set(lines.map(({ invoice_id }) => invoice_id))]);
   const file = await openPublishedFile(databasePath);
   try {
-    const amounts = Map.groupBy(await rowsOf<AmountRow>(file, 'amounts', { numbers }), numberKey);
-    const found = invoicesIn(await rowsOf<BilledRow>(file, 'billed', { invoices, numbers }));
-    const ofNumber = (line: NumberOf): readonly AmountRow[] => amounts.get(numberKey(line)) ?? [];
-    const creditsOf = (line: NumberOf): readonly Credit[] =>
-      ofNumber(line)
-        .filter(({ is_credit }) => is_credit)
-        .map(({ amount, invoice_id, invoice_number, row_number, invoice_date }) => ({
-          ...{ amount, invoice_id, invoice_number, row_number, invoice_date },
-        }));
-    return {
-      creditsOf,
-      creditedOf: (line) => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
-      chargesOf: (line) => ofNumber(line).filter(({ is_credit }) => !is_credit).length,
-      invoiceOf: (invoiceId) => found.get(invoiceId) ?? null,
-    };
+    const amounts = await rowsOf<AmountRow>(file, 'amounts', { numbers });
+    return publishedIn(amounts, await rowsOf<BilledRow>(file, 'billed', { invoices, numbers }));
   } finally {
     file.close();
   }
+}
+
+function publishedIn(amounts: readonly AmountRow[], billed: readonly BilledRow[]) {
+  const byNumber = Map.groupBy(amounts, numberKey);
+  const invoices = invoicesIn(billed);
+  const ofNumber = (line: NumberOf): readonly AmountRow[] => byNumber.get(numberKey(line)) ?? [];
+  const creditsOf = (line: NumberOf): readonly Credit[] =>
+    ofNumber(line)
+      .filter(({ is_credit }) => is_credit)
+      .map(({ amount, invoice_id, invoice_number, row_number, invoice_date }) => ({
+        ...{ amount, invoice_id, invoice_number, row_number, invoice_date },
+      }));
+  return {
+    creditsOf,
+    creditedOf: (line: NumberOf): string => sumOfAmounts(creditsOf(line).map(({ amount }) => amount)),
+    chargesOf: (line: NumberOf): number => ofNumber(line).filter(({ is_credit }) => !is_credit).length,
+    invoiceOf: (invoiceId: string) => invoices.get(invoiceId) ?? null,
+  };
 }
 
 function invoicesIn(rows: readonly BilledRow[]): ReadonlyMap<string, PublishedInvoice> {
@@ -88,5 +82,5 @@ async function rowsOf<Row>(
   values: Readonly<Record<string, string>>,
 ): Promise<readonly Row[]> {
   const reader = await file.query(statementIn(STATEMENTS, name), values);
-  return readRows(reader, readColumns(reader, { units: {}, details: [] })) as unknown as readonly Row[];
+  return readRows(reader, readColumns(reader)) as unknown as readonly Row[];
 }

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import type { ReportColumn } from '../../reports/cells.ts';
+import { moneyColumn, type ReportColumn, reportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import { NOTHING, refused } from './claim.ts';
@@ -59,18 +59,16 @@ function refuseSeveral(what: string, names: readonly string[]): void {
   );
 }
 
-const text = { type: 'text', scale: 0, unit: null, align: 'left', isDetail: false } as const;
-const money = { type: 'decimal', scale: 4, unit: 'money', align: 'right', isDetail: false } as const;
 /** `report adjustments --disputes FILE` reads these names. */
 const COLUMNS: readonly ReportColumn[] = [
-  { ...text, name: 'our_reference' },
-  { ...text, name: 'carrier' },
-  { ...text, name: 'tracking_number' },
-  { ...text, name: 'invoice_number' },
-  { ...text, name: 'ship_date', type: 'date' },
-  { ...money, name: 'billed' },
-  { ...money, name: 'expected' },
-  { ...money, name: 'amount', label: 'Claimed' },
-  { ...text, name: 'currency_code', label: 'Currency' },
-  { ...text, name: 'reason' },
+  reportColumn('our_reference'),
+  reportColumn('carrier'),
+  reportColumn('tracking_number'),
+  reportColumn('invoice_number'),
+  reportColumn('ship_date', 'date'),
+  moneyColumn('billed'),
+  moneyColumn('expected'),
+  moneyColumn('amount', { label: 'Claimed' }),
+  reportColumn('currency_code', 'text', { label: 'Currency' }),
+  reportColumn('reason'),
 ];

@@ -63,7 +63,7 @@ async function rowsOf(
   values?: Readonly<Record<string, string | number | null>>,
 ): Promise<ShipmentLines> {
   const reader = await file.query(textOf(name), values);
-  const columns = readColumns(reader, { units: {}, details: [] });
+  const columns = readColumns(reader);
   return { columns, rows: readRows(reader, columns) };
 }
 

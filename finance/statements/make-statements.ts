@@ -148,7 +148,8 @@ async function makeOne(
     if (found !== undefined)
       return { statement: found, shipments: await sent.shipmentsOf(tenant, at + 1), state: 'sent before' };
     const composed = await compose(making, tenant, before);
-    if (isAll && isEmpty(composed)) return null;
+    const { billed, corrections, left_out } = composed;
+    if (isAll && [billed, corrections, left_out].every((rows) => rows.length === 0)) return null;
     const shipments = request.withShipments ? await linesOf(making, tenant) : null;
     const statement: Statement = {
       ...composed,
@@ -196,10 +197,6 @@ async function linesOf({ session, days }: Making, tenant: StatementTenant): Prom
     `${tenant.tenant} has more than ${MAX_LINES} lines in that month`,
     'add --no-shipments, and take the lines from `billsync export`',
   );
-}
-
-function isEmpty({ billed, corrections, left_out }: Statement): boolean {
-  return billed.length === 0 && corrections.length === 0 && left_out.length === 0;
 }
 
 function rowsBetween(session: BilledSession) {

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeWhole } from '../../lib/files/files.ts';
-import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
+import { type ReportColumn, type ReportRow, reportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { XLSX_TYPE } from '../../reports/render/render-report.ts';
 import type { MadeStatement } from './make-statements.ts';
@@ -98,17 +98,12 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
   return rows.map((row) => ({ ...each, ...row }));
 }
 
-const column = (name: string, type: ReportColumn['type'] = 'text'): ReportColumn => {
-  const scale = type === 'decimal' ? 4 : 0;
-  return { name, type, scale, unit: null, align: 'left', isDetail: false };
-};
-
 const COLUMNS: readonly ReportColumn[] = [
-  ...[column('tenant'), column('tenant_id'), column('partner_id'), column('period'), column('by')],
-  ...[column('sent_at')],
-  ...[column('section'), column('carrier'), column('service_level'), column('zone')],
-  ...[column('invoice_number'), column('invoice_id'), column('currency_code'), column('lines', 'count')],
-  ...[column('packages', 'count'), column('amount', 'decimal'), column('detail'), column('file_sha256')],
+  ...['tenant', 'tenant_id', 'partner_id', 'period', 'by', 'sent_at'].map((name) => reportColumn(name)),
+  ...['section', 'carrier', 'service_level', 'zone'].map((name) => reportColumn(name)),
+  ...['invoice_number', 'invoice_id', 'currency_code'].map((name) => reportColumn(name)),
+  ...['lines', 'packages'].map((name) => reportColumn(name, 'count')),
+  ...[reportColumn('amount', 'decimal'), reportColumn('detail'), reportColumn('file_sha256')],
 ];
 
 /** Replaces files of the same names. @throws the system's error */

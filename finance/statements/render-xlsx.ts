@@ -16,18 +16,18 @@ export async function statementXlsx(
   const rows: Row[] = [
     [{ value: title, bold: true, size: 16 }],
     ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
-      ([label, value]): Row => [bold(label), plain(value)],
+      ([label, value]): Row => [{ value: label, bold: true }, { value }],
     ),
     ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
       [],
       [{ value: title, bold: true, size: 13 }],
-      ...(about === '' ? [] : [[plain(about)]]),
+      ...(about === '' ? [] : [[{ value: about }]]),
       ...(rows.length === 0 ? [] : [header(columns)]),
       ...rows.map((row) => rowOf(row, columns)),
     ]),
     [],
     [{ value: 'Limits of this statement', bold: true, size: 13 }],
-    ...statement.limits.flatMap((sentence) => linesOf(sentence).map((line): Row => [plain(line)])),
+    ...statement.limits.flatMap((sentence) => linesOf(sentence).map((value): Row => [{ value }])),
   ];
   // Text runs over empty cells, so sentences need no width; longer ones would leave the page.
   const widths = Array.from({ length: 9 }, (_, place) =>
@@ -63,12 +63,4 @@ function header(columns: readonly ReportColumn[]): Row {
   return columns.map((column) => ({
     ...{ value: columnLabel(column), bold: true, align: column.align, hasLineBelow: true },
   }));
-}
-
-function bold(value: string) {
-  return { value, bold: true };
-}
-
-function plain(value: string) {
-  return { value };
 }

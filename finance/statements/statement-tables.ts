@@ -1,4 +1,4 @@
-import type { ColumnType, ReportColumn, ReportRow } from '../../reports/cells.ts';
+import { type ColumnType, type ReportColumn, type ReportRow, reportColumn } from '../../reports/cells.ts';
 import { instantLabel } from '../../reports/render/labels.ts';
 import type { Statement } from './statement.ts';
 
@@ -68,11 +68,7 @@ function table(
 }
 
 function column(name: string, type: ColumnType = 'text', label?: string): ReportColumn {
-  const isNumber = type === 'decimal' || type === 'count';
-  return {
-    ...{ name, type, scale: type === 'decimal' ? 4 : 0, unit: null },
-    ...{ align: isNumber ? 'right' : 'left', isDetail: false, ...(label === undefined ? {} : { label }) },
-  };
+  return reportColumn(name, type, label === undefined ? {} : { label });
 }
 
 const currency = column('currency_code', 'text', 'Currency');

@@ -4,15 +4,7 @@ import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
-import {
-  barsOf,
-  type ChartOption,
-  type Drawing,
-  MAX_BARS,
-  type Mark,
-  optionOf,
-  rounded,
-} from './chart-options.ts';
+import { barsOf, type ChartOption, type Drawing, MAX_BARS, optionOf, rounded } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';
 import { columnLabel } from './labels.ts';
@@ -107,7 +99,7 @@ async function drawChart(
     .flatMap((names) => (names === undefined ? [] : columnsOf(result, names)))
     .map((column) => columnLabel(column).toLowerCase());
   const suffix = currency === '' || unit.includes(currency) ? '' : `, shipments billed in ${currency}`;
-  const title = `${named} by ${listed([...new Set(by)])}${suffix}`;
+  const title = `${named} by ${new Intl.ListFormat('en-GB').format(new Set(by))}${suffix}`;
   const points = pointsOf(spec, rows);
   if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
   const drawing = {
@@ -139,10 +131,6 @@ function incompleteKey(
   return stillOpen !== null || notCounted !== null || last >= head.asOf.slice(0, 7) ? last : null;
 }
 
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}
-
 async function draw(drawing: Drawing, title: string): Promise<Drawn> {
   const [option, height] = optionOf(drawing);
   const svg = await drawInThread({ option, height, width: drawing.width, title });
@@ -157,16 +145,12 @@ function linked(svg: string, { series }: ChartOption): string {
   let links = 0;
   const drawn = svg.replace(DRAWN_MARK, (shape: string, _tag, at: string, index: string) => {
     const mark = series[Number(at)]?.data[Number(index)];
-    if (!isMark(mark) || mark.address === null) return shape;
+    if (typeof mark !== 'object' || mark.address === null) return shape;
     links += 1;
     const label = `${visible(mark.name)}: ${mark.rounded}`;
     return `<a href="${escapeAttribute(mark.address)}" aria-label="${escapeAttribute(label)}">${shape}</a>`;
   });
   return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
-}
-
-function isMark(item: Mark | number | string | undefined): item is Mark {
-  return typeof item === 'object';
 }
 
 function describe({ points, unit, spec, maxBars }: Drawing, title: string): string {

@@ -1,18 +1,11 @@
-import type { ReportCell } from '../cells.ts';
+import { moneyColumn, type ReportCell } from '../cells.ts';
 import { displayCell } from './labels.ts';
 import { escapeHtml } from './templates.ts';
 
 export function money(cell: ReportCell | undefined, currency?: ReportCell): string {
   if (cell === null || cell === undefined) return '';
-  const column = {
-    name: 'cell',
-    type: 'decimal',
-    scale: 4,
-    unit: 'money',
-    align: 'right',
-    isDetail: false,
-  } as const;
-  const { text, exact, isNegative } = displayCell({ cell, currency_code: currency ?? null }, column);
+  const row = { cell, currency_code: currency ?? null };
+  const { text, exact, isNegative } = displayCell(row, moneyColumn('cell'));
   const amount = escapeHtml(`${text} ${currency ?? ''}`.trim());
   if (exact === null && !isNegative) return amount;
   return `<span${isNegative ? ' class="negative"' : ''}${exact === null ? '' : ` title="${exact}"`}>${amount}</span>`;

@@ -45,7 +45,10 @@ async function writeParquet(
   const instance = await DuckDBInstance.create(join(folder, 'rows.duckdb'), { memory_limit: '500MB' });
   const connection = await instance.connect();
   try {
-    await connection.run(tableSql(result.columns));
+    const columns = result.columns.map(
+      (column) => `"${column.name.replaceAll('"', '""')}" ${duckType(column)}`,
+    );
+    await connection.run(`create table report (${columns.join(', ')})`);
     const appender = await connection.createAppender('report');
     for await (const rows of batches) {
       for (const row of rows) {
@@ -63,11 +66,6 @@ async function writeParquet(
     connection.closeSync();
     instance.closeSync();
   }
-}
-
-function tableSql(columns: readonly ReportColumn[]): string {
-  const list = columns.map((column) => `"${column.name.replaceAll('"', '""')}" ${duckType(column)}`);
-  return `create table report (${list.join(', ')})`;
 }
 
 function duckType(column: ReportColumn): DuckDBType {

@@ -83,14 +83,14 @@ export function cellOf(cell: ReportCell, column: ReportColumn): Cell {
   // Excel's days before 1900-03-01 are off by one.
   if (column.type === 'date' && String(cell) >= '1900-03-01' && String(cell) <= '9999-12-31')
     return { value: new Date(`${cell}T00:00:00Z`), format: 'yyyy-mm-dd' };
-  if (column.type === 'decimal' && digitsOf(String(cell)) <= EXCEL_DIGITS) {
+  if (column.type === 'decimal' && significantDigits(String(cell)) <= EXCEL_DIGITS) {
     const zeros = '0'.repeat(column.scale);
     return { value: Number(cell), format: column.scale > 0 ? `#,##0.${zeros}` : '#,##0' };
   }
   return { value: String(cell), ...(column.align === 'right' ? { align: 'right' as const } : {}) };
 }
 
-function digitsOf(decimal: string): number {
+function significantDigits(decimal: string): number {
   return decimal.replace(/\D/g, '').replace(/^0+/, '').length;
 }
 

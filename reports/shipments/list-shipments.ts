@@ -68,7 +68,7 @@ export async function listShipments(
   // One more row shows whether there is another page.
   const limited = { ...values, limit: request.limit + 1 };
   const found = await query(file, 'keys', { filled, values: limited });
-  const keys = readRows(found, readColumns(found, { units: {}, details: [] }));
+  const keys = readRows(found, readColumns(found));
   const onPage = keys.slice(0, request.limit);
   const last = keys.length > request.limit ? onPage.at(-1) : undefined;
   const page = await rowsOnPage(file, onPage);
@@ -200,7 +200,7 @@ export async function totalShipments(
   const { sql, values } = bindConditions(conditions);
   await createSharedViews(file, sql);
   const reader = await query(file, 'totals', { filled: { conditions: sql }, values });
-  const read = readColumns(reader, { units: TOTAL_UNITS, details: [] });
+  const read = readColumns(reader, { units: TOTAL_UNITS });
   const columns = read.slice(
     0,
     read.findIndex(({ name }) => name === 'level'),

@@ -2,16 +2,13 @@ import { type Answer, type Call, type Http, jsonObject, textOf } from './http.ts
 
 export const UNKNOWN_INVOICE = '00000000-0000-4000-8000-000000000000';
 
-export interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string | null;
-}
-
-export interface ServiceOptions extends Credentials {
+export interface ServiceOptions {
   readonly http: Http;
   readonly baseUrl: string;
   readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly apiKey: string | null;
 }
 
 export interface TokenRequest {

@@ -1,7 +1,7 @@
 import { Application } from './application.ts';
 import { Http } from './http.ts';
 import { Receiver } from './receiver.ts';
-import { Service } from './service.ts';
+import { Service, type ServiceOptions } from './service.ts';
 
 export interface ShortLivedService {
   readonly service: Service;
@@ -72,12 +72,7 @@ export function skip(reason: string): never {
   throw new SkippedRuleError(reason);
 }
 
-export interface Target {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string | null;
+export interface Target extends Omit<ServiceOptions, 'http'> {
   /** Trusted instead of the system's CAs; null keeps those. */
   readonly caPem: string | null;
   /** null on a real account, where nothing may be changed. */
@@ -94,12 +89,7 @@ export interface OpenContextOptions {
   readonly briefDelayMs?: number;
 }
 
-export interface OpenSuiteContext {
-  readonly context: SuiteContext;
-  close(): Promise<void>;
-}
-
-export async function openSuiteContext(options: OpenContextOptions): Promise<OpenSuiteContext> {
+export async function openSuiteContext(options: OpenContextOptions) {
   const { target, shortLived, otherEnvironment } = options;
   const https: Http[] = [];
   const open = (one: Target) => {
@@ -123,7 +113,7 @@ export async function openSuiteContext(options: OpenContextOptions): Promise<Ope
     responseLimitMs: options.responseLimitMs ?? 30_000,
     briefDelayMs: options.briefDelayMs ?? 60_000,
   });
-  const close = async () => {
+  const close = async (): Promise<void> => {
     await receiver?.close();
     await Promise.all(https.map((http) => http.close()));
   };

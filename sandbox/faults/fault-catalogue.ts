@@ -26,91 +26,83 @@ const FILES: readonly Place[] = ['storage', 'export-csv'];
 function fault(
   description: string,
   places: readonly Place[],
-  defaultPlaces: readonly Place[] = places,
-  params: FaultDefinition['params'] = {},
+  { at = places, params = {} }: { at?: readonly Place[]; params?: FaultDefinition['params'] } = {},
 ): FaultDefinition {
-  return { description, places, defaultPlaces, params };
+  return { description, places, defaultPlaces: at, params };
 }
 
 export const FAULTS = {
-  duplicate: fault('the same event is delivered again', ['delivery'], ['delivery'], { times: 1, delayMs: 0 }),
+  duplicate: fault('the same event is delivered again', ['delivery'], { params: { times: 1, delayMs: 0 } }),
   reorder: fault(
     'a delivery waits until a later event of the same invoice has been delivered, at most delayMs',
     ['delivery'],
-    ['delivery'],
-    { delayMs: 5_000 },
+    { params: { delayMs: 5_000 } },
   ),
-  delay: fault('the answer or delivery is late', [...HTTP, 'delivery'], ['delivery'], { delayMs: 2_000 }),
+  delay: fault('the answer or delivery is late', [...HTTP, 'delivery'], {
+    at: ['delivery'],
+    params: { delayMs: 2_000 },
+  }),
   drop: fault('a delivery is never sent', ['delivery']),
   'wrong-hash': fault('the announced SHA-256 is not that of the file', ['event', 'regenerate']),
-  'wrong-size': fault('the announced size is off', ['event', 'regenerate'], ['event', 'regenerate'], {
-    by: 1,
-  }),
-  'corrupt-body': fault('one byte of the body is another', FILES, ['storage']),
+  'wrong-size': fault('the announced size is off', ['event', 'regenerate'], { params: { by: 1 } }),
+  'corrupt-body': fault('one byte of the body is another', FILES, { at: ['storage'] }),
   'cut-off-body': fault(
     'the answer ends after a share of its bytes; clean leaves out Content-Length and ends it in order',
     [...HTTP, 'delivery'],
-    ['storage'],
-    { share: 0.5, clean: false },
+    { at: ['storage'], params: { share: 0.5, clean: false } },
   ),
-  'slow-drip': fault('the body comes a few bytes at a time', HTTP, ['storage'], { bytes: 1, everyMs: 100 }),
-  'no-content-length': fault('the length is not announced', HTTP, FILES),
-  gzip: fault('the body is compressed without a request for it', HTTP, FILES),
-  redirect: fault('the answer is a redirect', HTTP, ['storage'], {
-    status: 302,
-    location: 'https://127.0.0.1:9/elsewhere',
+  'slow-drip': fault('the body comes a few bytes at a time', HTTP, {
+    at: ['storage'],
+    params: { bytes: 1, everyMs: 100 },
+  }),
+  'no-content-length': fault('the length is not announced', HTTP, { at: FILES }),
+  gzip: fault('the body is compressed without a request for it', HTTP, { at: FILES }),
+  redirect: fault('the answer is a redirect', HTTP, {
+    at: ['storage'],
+    params: { status: 302, location: 'https://127.0.0.1:9/elsewhere' },
   }),
   'expired-url': fault(
     'the presigned URL has expired already; silent announces a later expiry',
     ['event', 'regenerate'],
-    ['event'],
-    { silent: false },
+    { at: ['event'], params: { silent: false } },
   ),
   'clock-skew': fault(
     'the instants that the service writes are hours off; URLs expire by the right clock',
     ['event', 'regenerate'],
-    ['event', 'regenerate'],
-    { hours: 2 },
+    { params: { hours: 2 } },
   ),
-  unauthorized: fault('a valid token is refused with 401 invalid_token', HTTP, [
-    'ping',
-    'regenerate',
-    'details',
-    'export-csv',
-  ]),
-  forbidden: fault('the answer is 403', HTTP, ['storage']),
-  'too-many-requests': fault('the answer is 429 with Retry-After', HTTP, HTTP, { retryAfterSeconds: 1 }),
-  unavailable: fault('the answer is 503 with Retry-After', HTTP, HTTP, { retryAfterSeconds: 1 }),
+  unauthorized: fault('a valid token is refused with 401 invalid_token', HTTP, {
+    at: ['ping', 'regenerate', 'details', 'export-csv'],
+  }),
+  forbidden: fault('the answer is 403', HTTP, { at: ['storage'] }),
+  'too-many-requests': fault('the answer is 429 with Retry-After', HTTP, {
+    params: { retryAfterSeconds: 1 },
+  }),
+  unavailable: fault('the answer is 503 with Retry-After', HTTP, { params: { retryAfterSeconds: 1 } }),
   'server-error': fault('the answer is 500', HTTP),
-  'bad-request': fault('the answer is 400 with error details', HTTP, ['regenerate']),
-  'not-found': fault('the answer is 404; with forMs, for a while', HTTP, ['regenerate']),
+  'bad-request': fault('the answer is 400 with error details', HTTP, { at: ['regenerate'] }),
+  'not-found': fault('the answer is 404; with forMs, for a while', HTTP, { at: ['regenerate'] }),
   'export-failure': fault('the export fails: no finalized event, regenerate 404 (spec 6.6)', ['export']),
-  'connection-reset': fault('the connection is reset before an answer', [...HTTP, 'delivery'], HTTP),
+  'connection-reset': fault('the connection is reset before an answer', [...HTTP, 'delivery'], { at: HTTP }),
   'execute-then-drop': fault(
     'the work is done, the answer is lost; a delivery arrives and counts as unanswered',
     [...HTTP, 'delivery'],
-    API,
+    { at: API },
   ),
   hang: fault('no answer ever comes', HTTP),
-  'html-body': fault('200 with an HTML page', HTTP, ['storage']),
-  'wrong-totals': fault('total and count of the header differ from the rows', ['event'], ['event'], {
-    amountBy: '1.00',
-    countBy: 1,
+  'html-body': fault('200 with an HTML page', HTTP, { at: ['storage'] }),
+  'wrong-totals': fault('total and count of the header differ from the rows', ['event'], {
+    params: { amountBy: '1.00', countBy: 1 },
   }),
-  'other-currency': fault('the header names another currency than the rows', ['event'], ['event'], {
-    currencyCode: 'GBP',
+  'other-currency': fault('the header names another currency than the rows', ['event'], {
+    params: { currencyCode: 'GBP' },
   }),
-  'malformed-csv': fault(
-    'the file is broken, its hash is right; random draws a kind',
-    ['export'],
-    ['export'],
-    {
-      kind: 'random',
-    },
-  ),
+  'malformed-csv': fault('the file is broken, its hash is right; random draws a kind', ['export'], {
+    params: { kind: 'random' },
+  }),
   'partner-level-double': fault('a partner-level invoice bills the same shipments again', ['export']),
-  'unknown-event-type': fault('a further event with an unknown type', ['event'], ['event'], {
-    eventType: 'invoice_adjusted',
+  'unknown-event-type': fault('a further event with an unknown type', ['event'], {
+    params: { eventType: 'invoice_adjusted' },
   }),
   'schema-v2': fault('the event has payloadSchemaVersion v2 and another shape of total', ['event']),
 } as const satisfies Record<string, FaultDefinition>;

@@ -116,6 +116,15 @@ export function json(status: number, body: object | string, headers: Record<stri
   };
 }
 
+export function problem(
+  status: number,
+  error: string,
+  description: string,
+  headers: Record<string, string> = {},
+): Answer {
+  return json(status, errorBody(error, description), headers);
+}
+
 export async function answer(exchange: Exchange, work: () => Answer | Promise<Answer>): Promise<void> {
   const { account, moment, reply } = exchange;
   reply.hijack();
@@ -139,7 +148,7 @@ async function workOrError(work: () => Answer | Promise<Answer>): Promise<Answer
   try {
     return await work();
   } catch (error) {
-    return json(500, errorBody('internal_error', (error as Error).message));
+    return problem(500, 'internal_error', (error as Error).message);
   }
 }
 

@@ -4,7 +4,7 @@ import { detailsHead, detailsLineItem, errorBody, exportCsvHeaders } from '../ch
 import type { Place } from '../faults/fault-catalogue.ts';
 import type { Moment } from '../faults/faults.ts';
 import type { Invoice } from '../model.ts';
-import { type Answer, answer, json } from './answer.ts';
+import { type Answer, answer, json, problem } from './answer.ts';
 import { guarded, issueToken } from './callers.ts';
 
 export interface ApiRoutesOptions {
@@ -17,42 +17,30 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 export function apiRoutes(app: FastifyInstance, { account, wirePrefix }: ApiRoutesOptions): void {
   acceptAnyBody(app);
 
-  const token: Handler = (request, reply) =>
-    answer({ account, moment: { place: 'token' }, reply }, () => issueToken(account, request));
-  const ping: Handler = (request, reply) =>
-    answer({ account, moment: { place: 'ping' }, reply }, () =>
-      guarded(account, request, () => json(200, { status: 1, info: 'pong' })),
-    );
-  const ofInvoice =
-    (place: Place, work: (invoiceId: string) => Answer | Promise<Answer>): Handler =>
-    (request, reply) => {
+  const invoiceEndpoint = (
+    method: 'GET' | 'POST',
+    place: Place,
+    path: string,
+    work: (invoiceId: string) => Answer | Promise<Answer>,
+  ): void =>
+    endpoint(app, method, `/api/v1/billing/invoices/:invoiceId${path}`, (request, reply) => {
       const { invoiceId = '' } = request.params as { readonly invoiceId?: string };
       const moment = momentOf(account, place, invoiceId);
       return answer({ account, moment, reply }, () =>
         guarded(account, request, () => (account.hasBilling ? work(invoiceId) : withoutFeature())),
       );
-    };
-  const invoice = '/api/v1/billing/invoices/:invoiceId';
-  endpoint(app, 'POST', '/oauth/token', token);
-  endpoint(app, 'GET', '/api/v1/deliveryexperience/ping', ping);
-  endpoint(
-    app,
-    'POST',
-    `${invoice}/regenerate-presigned-url`,
-    ofInvoice('regenerate', (id) => regenerate(account, id)),
+    });
+  endpoint(app, 'POST', '/oauth/token', (request, reply) =>
+    answer({ account, moment: { place: 'token' }, reply }, () => issueToken(account, request)),
   );
-  endpoint(
-    app,
-    'GET',
-    invoice,
-    ofInvoice('details', (id) => details(account, wirePrefix, id)),
+  endpoint(app, 'GET', '/api/v1/deliveryexperience/ping', (request, reply) =>
+    answer({ account, moment: { place: 'ping' }, reply }, () =>
+      guarded(account, request, () => json(200, { status: 1, info: 'pong' })),
+    ),
   );
-  endpoint(
-    app,
-    'GET',
-    `${invoice}/export-csv`,
-    ofInvoice('export-csv', (id) => exportCsv(account, id)),
-  );
+  invoiceEndpoint('POST', 'regenerate', '/regenerate-presigned-url', (id) => regenerate(account, id));
+  invoiceEndpoint('GET', 'details', '', (id) => details(account, wirePrefix, id));
+  invoiceEndpoint('GET', 'export-csv', '/export-csv', (id) => exportCsv(account, id));
 
   app.setNotFoundHandler((request, reply) =>
     reply
@@ -141,12 +129,12 @@ function momentOf(account: Account, place: Place, invoiceId: string): Moment {
 }
 
 function notFound(description: string): Answer {
-  return json(404, errorBody('not_found', description));
+  return problem(404, 'not_found', description);
 }
 
 /** The spec leaves the shape open (spec 1). */
 function withoutFeature(): Answer {
-  return json(403, errorBody('forbidden', 'The billing feature is not enabled for this account'));
+  return problem(403, 'forbidden', 'The billing feature is not enabled for this account');
 }
 
 function badRequest(field: string, issue: string): Answer {

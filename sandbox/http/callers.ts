@@ -1,29 +1,26 @@
 import type { FastifyRequest } from 'fastify';
 import type { Account } from '../account.ts';
-import { API_KEY_HEADER, errorBody, GRANTED_SCOPES } from '../choices.ts';
+import { API_KEY_HEADER, GRANTED_SCOPES } from '../choices.ts';
 import { sameSecret } from '../security/tokens.ts';
-import { type Answer, json } from './answer.ts';
+import { type Answer, json, problem } from './answer.ts';
 
 /** Spec 4.1; errors as in RFC 6749, 5.2. */
 export function issueToken(account: Account, request: FastifyRequest): Answer {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
-    return json(
-      400,
-      errorBody('invalid_request', 'Content-Type has to be application/x-www-form-urlencoded'),
-    );
+    return problem(400, 'invalid_request', 'Content-Type has to be application/x-www-form-urlencoded');
   }
   if (!isClient(account, request.headers.authorization)) {
-    return json(401, errorBody('invalid_client', 'Client ID or client secret is wrong'), {
+    return problem(401, 'invalid_client', 'Client ID or client secret is wrong', {
       'www-authenticate': 'Basic realm="oauth", charset="UTF-8"',
     });
   }
   const grants = new URLSearchParams(typeof request.body === 'string' ? request.body : '').getAll(
     'grant_type',
   );
-  if (grants.length !== 1) return json(400, errorBody('invalid_request', 'grant_type is required, once'));
+  if (grants.length !== 1) return problem(400, 'invalid_request', 'grant_type is required, once');
   if (grants[0] !== 'client_credentials') {
-    return json(400, errorBody('unsupported_grant_type', 'grant_type has to be client_credentials'));
+    return problem(400, 'unsupported_grant_type', 'grant_type has to be client_credentials');
   }
   const { accessToken, expiresInSeconds } = account.tokens.issue();
   const { partnerId } = account.partner;
@@ -52,10 +49,10 @@ function isClient({ credentials }: Account, authorization: string | undefined): 
 }
 
 export function guarded(account: Account, request: FastifyRequest, work: () => Answer | Promise<Answer>) {
-  const problem = refuseCaller(account, request);
-  if (problem === null) return work();
-  return json(401, errorBody('invalid_token', problem), {
-    'www-authenticate': `Bearer error="invalid_token", error_description="${problem}"`,
+  const refusal = refuseCaller(account, request);
+  if (refusal === null) return work();
+  return problem(401, 'invalid_token', refusal, {
+    'www-authenticate': `Bearer error="invalid_token", error_description="${refusal}"`,
   });
 }
 

@@ -16,17 +16,15 @@ export async function migrate(
   if (found > last) throw new WarehouseError('warehouse-too-new', [database.path, found, last]);
   const missing = known.filter(({ number }) => number > found);
   await database.transaction(async (session) => {
-    if (missing.length > 0) await apply(session, missing, now);
+    for (const { text } of missing) await session.script(text);
+    if (missing.length > 0) {
+      await session.all('insert-migrations', {
+        migrations: JSON.stringify(missing.map(({ number, name }) => ({ number, name }))),
+        applied_at: now.toISOString(),
+      });
+    }
     const [applied] = await session.all('select sha256 from applied_views');
     if (applied?.sha256 !== views().sha256) await applyViews(session, now);
-  });
-}
-
-async function apply(session: Session, applied: readonly Migration[], now: Date): Promise<void> {
-  for (const { text } of applied) await session.script(text);
-  await session.all('insert-migrations', {
-    migrations: JSON.stringify(applied.map(({ number, name }) => ({ number, name }))),
-    applied_at: now.toISOString(),
   });
 }
 

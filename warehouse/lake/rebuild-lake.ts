@@ -5,7 +5,6 @@
 
 import { rm } from 'node:fs/promises';
 import { claimDataFolder } from '../data-folder.ts';
-import type { Database } from '../duckdb/database.ts';
 import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../rebuild.ts';
 import {
@@ -80,7 +79,12 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
       place: { address, dataPath, generation: next },
       now,
       isPublished: false,
-      whenMade: (rows) => (done === null ? markPartialRebuild(options, made) : removeUncommitted(rows, made)),
+      async whenMade(rows) {
+        if (done === null) return markPartialRebuild(options, made);
+        // Uncounted loads are repeated under the same id.
+        await removeLeftovers(rows, made);
+        await made.all('mark-all-recorded');
+      },
     });
     database.close();
     try {
@@ -125,12 +129,6 @@ async function leftInNext(made: Ledger, options: RebuildOptions): Promise<Partia
     if (!isMissingTable(error)) throw error;
     return null;
   }
-}
-
-/** Uncounted loads are repeated under the same id. */
-async function removeUncommitted(rows: Database, made: Ledger): Promise<void> {
-  await removeLeftovers(rows, made);
-  await made.all('mark-all-recorded');
 }
 
 /** @returns null when there is no readable generation: replacing it is the purpose of a rebuild */

@@ -49,8 +49,9 @@ export function statementPages(sources: Sources): PluginPages {
         period: statementMonth(period, sources.now()),
         by: checkFilters({ by }).by,
       });
-      const file = wanted === null ? null : await fileOf(found, wanted);
-      if (file !== null)
+      const [first, lines] = wanted === null ? [] : await renderStatement(found, wanted.format, wanted.paper);
+      const file = wanted?.isLines ? lines : first;
+      if (file !== undefined)
         return reply
           .type(file.contentType)
           .header('content-disposition', `attachment; filename="${file.name}"`)
@@ -120,11 +121,6 @@ function formatOf(query: Query, name: string) {
   const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
   if (paper === undefined) throw statementRefused('There is no such paper', `use ${PAPERS.join(', ')}`);
   return { format, paper, isLines: name === 'shipments' };
-}
-
-async function fileOf(made: MadeStatement, { format, paper, isLines }: ReturnType<typeof formatOf>) {
-  const [first, lines] = await renderStatement(made, format, paper);
-  return (isLines ? lines : first) ?? null;
 }
 
 function contentOf({ statement, shipments, state }: MadeStatement, tenant: string) {

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectFindings, type Finding } from '../../../sandbox/conformance/findings.ts';
 import type { Row } from '../../../sandbox/conformance/rule.ts';
 import { runSuite } from '../../../sandbox/conformance/suite.ts';
-import { type OpenSuiteContext, openSuiteContext } from '../../../sandbox/conformance/suite-context.ts';
+import { openSuiteContext } from '../../../sandbox/conformance/suite-context.ts';
 import { type ForeignService, startForeignService } from '../../support/foreign-service.ts';
 
 let foreign: ForeignService;
-let open: OpenSuiteContext;
+let open: Awaited<ReturnType<typeof openSuiteContext>>;
 let rows: readonly Row[];
 let findings: readonly Finding[];
 let before: string;
