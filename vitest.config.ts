@@ -30,12 +30,12 @@ process.env.GOGC ??= '400';
 
 const settings = {
   setupFiles: ['test/support/processes/enter-environment.ts', 'test/support/processes/one-duckdb-thread.ts'],
-  // As bin/billsync starts the product.
+  // The same flags as in bin/billsync.
   execArgv: ['--disable-proto=delete'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  // As long as `eventually` waits; by default a second, which a busy machine may stand still for.
+  // The same limit as of `eventually`; the default of a second is too short for a busy machine.
   expect: { poll: { timeout: 120_000 } },
   // By default one core is left idle; most of ours wait for other processes, so one more than there are cores runs. Two more
   // took longer: 683 s instead of 613 s on two cores.

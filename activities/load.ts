@@ -22,7 +22,7 @@ export function createLoadActivities({
 }: WarehouseDependencies): Pick<WarehouseActivities, 'loadInvoice' | 'importCsv'> {
   const measure = createLoadMetrics(metrics);
   return {
-    // Not cancellable: a commit in progress ends first, and the void follows.
+    // The activity cannot be cancelled: a commit in progress ends first, and the void follows.
     async loadInvoice(request) {
       // The header of a received event is the proof of a file without a hash.
       await warehouse.ingestArchive({ deferFacts: true });

@@ -144,7 +144,7 @@ async function requestToken(
   }
   const headers = {
     accept: 'application/json',
-    // Not form-encoded (RFC 6749), because the service's document is not; both differ for a secret with `+`, `/`, `=` or `:`.
+    // The credentials are not form-encoded (RFC 6749), because the service's document is not; both differ for a secret with `+`, `/`, `=` or `:`.
     authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64')}`,
     'content-type': 'application/x-www-form-urlencoded',
   };
@@ -206,7 +206,7 @@ export function createTokenSource(
   let request: Promise<HeldToken> | null = null;
 
   async function renew(): Promise<HeldToken> {
-    // Its life counts from before the request.
+    // The token's lifetime counts from before the request.
     const requestedAtMs = monotonicMs();
     const { accessToken, expiresInSeconds } = await fetch();
     const lifeMs = expiresInSeconds * 1_000;

@@ -44,7 +44,7 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
     if (settings.partnerId === null) partnerIds = ours;
   });
   const downloads = new Downloads({ settings, archive, metrics, limits, http, api });
-  /** Not for token requests: calls that have their turn wait for them. */
+  /** Token requests are excluded, because calls that have their turn wait for them. */
   const inTurn = createSemaphore(CONCURRENT_CALLS);
 
   const call = <T>(apiCall: ApiCall, parse: (body: Uint8Array) => T): Promise<T> =>

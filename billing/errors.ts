@@ -90,7 +90,7 @@ export const BILLING_ERRORS = {
     exitCode: EXIT.rejected,
     hint: ASK_WHICH_IS_RIGHT,
   },
-  /** Not a failure: the file has not changed. */
+  /** This is no failure: the file has not changed. */
   'not-modified': { message: 'The service has no other file of invoice %s than the one already known.' },
   'disk-full': {
     message: '%s: no disk space left for a download%s.',

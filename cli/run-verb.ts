@@ -8,7 +8,7 @@ const ROLES = new Set(['up', 'webhook', 'worker', 'dashboard', 'temporal']);
 
 export async function runVerb(args: readonly string[]): Promise<number> {
   try {
-    // Not an option of the program: a command has an option of the same name.
+    // Commander's option of the program would hide a command's option of the same name.
     if (args[0] === '--version' || args[0] === '-V') {
       process.stdout.write(`${version()}\n`);
       return EXIT.done;

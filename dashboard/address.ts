@@ -31,7 +31,7 @@ export function pagesBeside(page: number, isLast: boolean, to: (page: string) =>
   };
 }
 
-/** Not checked; an empty value is no filter, except of zones. */
+/** Values are not checked; an empty value is no filter, except for zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {
     from: one(query, 'from'),

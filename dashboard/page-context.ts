@@ -71,7 +71,7 @@ export interface PublishedPage extends Page {
   readonly asOf: string | null;
 }
 
-/** Not limited by `inTurn`, so that frames are sent immediately. */
+/** Ignores the limit of `inTurn`, so that frames are sent immediately. */
 function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
   return cache.present('frame', () =>
     queryPublished({ path, timeLimitMs }, async (run) => {
@@ -173,7 +173,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
     const open = await openAlerts(dirname(publishedPath));
     return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
-  // These take seconds on a large file, so pages do not wait for them.
+  // Badges take seconds on a large file, so pages do not wait for them.
   const ahead = (address: string, make: () => Promise<number>) => async () =>
     cache.peek(`${BADGE}${address}`, make) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [

@@ -121,7 +121,7 @@ order by
 limit $limit offset $offset
 
 -- name: invoices-found-by-file
--- As invoices-found, for lists that are sorted or filtered by data of the files.
+-- The same as invoices-found, for lists that are sorted or filtered by data of the files.
 with matching as (
     select
         i.invoice_id, i.invoice_number, i.state_since,

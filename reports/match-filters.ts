@@ -8,7 +8,7 @@ import type { AppliedFilters } from './report-filters.ts';
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
   readonly given: string;
-  /** As in the file; a tenant or partner with its id. Empty: no match. */
+  /** The spelling of the file; a tenant or partner with its id. Empty: no match. */
   readonly matched: readonly string[];
   readonly nearest: readonly string[];
 }

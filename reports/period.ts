@@ -169,7 +169,7 @@ function monthsBetween(from: string, next: string): number | null {
   return months(next) - months(from);
 }
 
-/** The same day, or the month's last day where it has fewer. */
+/** The same day of an earlier month, or its last day where it has fewer. */
 function monthsBefore(day: string, months: number): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const last = new Date(Date.UTC(year, month - months, 0)).getUTCDate();

@@ -12,7 +12,7 @@ export interface Pivoted {
 
 const VALUE = 'billing_cost';
 const MAX_PIVOT_COLUMNS = 60;
-/** Their values are numbers, at least in part. */
+/** Columns whose values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
 /** The groups of a report of costs, without ids; none if rows are lines. */

@@ -110,7 +110,7 @@ function partnersOf(
 
 export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {
   await setVariable(file, 'partners', [partner]);
-  // These tables hold the rows of the previous partner.
+  // Shared temporary tables hold the rows of the previous partner.
   for (const [name, statement] of SHARED)
     if (/^create temp table/m.test(statement)) await file.query(`drop table if exists ${objectOf(name)}`);
 }

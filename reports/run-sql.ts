@@ -75,7 +75,7 @@ function jsonOf(value: unknown, type: DuckDBTypeId | undefined): unknown {
   return value;
 }
 
-/** These read only their arguments and the session's catalog; all others are refused. */
+/** Functions that read only their arguments and the session's catalog; all others are refused. */
 const TABLE_FUNCTIONS: readonly string[] = [
   ...['range', 'generate_series', 'unnest', 'repeat', 'repeat_row', 'json_each', 'json_tree'],
   ...['duckdb_columns', 'duckdb_constraints', 'duckdb_functions', 'duckdb_keywords', 'duckdb_schemas'],

@@ -131,7 +131,7 @@ async function openInstance(path: string): Promise<DuckDBInstance> {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     enable_external_access: 'false',
-    // It keeps shared rows in memory, which is slower than reading them twice, and prevents filter pushdown.
+    // This optimizer keeps shared rows in memory, which is slower than reading them twice, and prevents filter pushdown.
     disabled_optimizers: 'common_subplan',
   });
   try {

@@ -74,7 +74,7 @@ export interface Shipment {
   readonly serviceLevel: string;
 }
 
-/** Its bytes are generated again whenever they are read. */
+/** The bytes of an export are generated again whenever they are read. */
 export interface ExportFile {
   readonly key: string;
   readonly sha256: string;

@@ -198,7 +198,7 @@ export interface FailedLoad {
 export interface Repeated {
   readonly repeated: number;
   readonly failed: readonly FailedLoad[];
-  /** Their file was purged on request: not a failure. */
+  /** Loads whose file was purged on request, which is no failure. */
   readonly purged: readonly LoadFact[];
   readonly highest: number;
 }

@@ -111,7 +111,7 @@ async function buildNew<T>(
   await mkdir(paths.temporaryFolder, { recursive: true, mode: 0o700 });
   const lock = await lockWarehouse(paths.lock, { role: 'rebuild', now });
   try {
-    // As when opening: facts that a crash prevented are in the warehouse only.
+    // Facts that a crash prevented are only in the warehouse.
     const recent = await readOld(options, paths.database, (old) => old.all('loads-since'));
     if (recent !== null) await recordMissingFacts(recent, archive, log);
     return await use(await fillNew(options, { paths, now }), { paths, now });

@@ -187,7 +187,7 @@ async function compareWithFile(database: Database, of: FileOfLoad, rows: Row): P
   return drift;
 }
 
-/** As the verification of the archive reports it, so that one fault is one line. */
+/** The same form as in the verification of the archive, so that one fault is one line. */
 function driftOfSetAside({ place, why }: SetAside): Drift {
   return {
     invoiceId: '',

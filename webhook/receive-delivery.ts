@@ -60,7 +60,7 @@ export function createReceiver(deps: ReceiveDeps) {
       case 'test': {
         const { eventId } = parsed;
         await store({ kind: 'test', eventId, receivedAt, invoiceId: null, code: null }, body);
-        // Also for a duplicate, so that the service's test button always shows the same result.
+        // A duplicate is answered alike, so that the service's test button always shows the same result.
         return { statusCode: 200, status: 'ignored', eventId };
       }
       case 'event': {

@@ -28,7 +28,7 @@ export interface MachineOptions extends Sinks {
   readonly now?: () => number;
 }
 
-/** They run while the warehouse is opened too, which takes long when it is rebuilt. */
+/** These checks run while the warehouse is opened too, which takes long when it is rebuilt. */
 export function machineChecks(options: MachineOptions): readonly (Check | StateCheck)[] {
   return [
     {

@@ -96,7 +96,7 @@ export function refuseUnencrypted(): ActivityInterceptors {
   };
 }
 
-/** These send their progress with each heartbeat, which a heartbeat without details would erase. */
+/** Activities that send their progress with each heartbeat; a heartbeat without details would erase it. */
 const REPORT_PROGRESS = new Set(['surveyInvoices', 'verifyWarehouse']);
 /** Well below the 15 s after which an attempt counts as lost. */
 const HEARTBEAT_INTERVAL_MS = 3_000;

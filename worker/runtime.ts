@@ -22,7 +22,7 @@ export function installRuntime(log: Logger, metrics?: Metrics): void {
   Runtime.install({
     shutdownSignals: [],
     logger: temporalLogger(log),
-    // Otherwise the native part writes to stderr, without our format and without removing secrets.
+    // Without forwarding, the native part writes to stderr, without our format and without removing secrets.
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
       ...(metrics === undefined ? {} : { metrics: { buffer: temporalMetrics(metrics) } }),

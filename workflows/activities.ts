@@ -47,7 +47,7 @@ export interface WarehouseActivities {
   /** Stores the answer of the details endpoint: a rebuild cannot request it again. */
   recordDetails(request: RecordDetailsRequest): Promise<void>;
   loadInvoice(request: LoadRequest): Promise<LoadInvoiceResult>;
-  /** Its rows stay. */
+  /** The rows of the invoice stay in the warehouse. */
   voidInvoice(request: InvoiceRequest): Promise<{ readonly hadRows: boolean }>;
   markNeedsAttention(request: NeedsAttentionRequest): Promise<void>;
   clearNeedsAttention(request: InvoiceRequest): Promise<void>;

@@ -60,7 +60,7 @@ export class InvoiceRun {
   readonly activities: CalledActivities;
   knowledge: Knowledge;
   readonly attempts: Attempts;
-  /** The same bytes would be rejected again, so a retry requests others. */
+  /** The same bytes would be rejected again, so a retry requests another file. */
   rejected: RejectedFile | null;
   /** Code of the failure that the warehouse has recorded; only changes are recorded. */
   recordedFailure: string | null;

@@ -57,7 +57,7 @@ export interface LookUpRequest {
   readonly isFileInDoubt?: boolean;
 }
 
-/** Not read by the workflow: a signal without an argument would count as unencrypted. */
+/** The workflow does not read it; a signal without an argument would count as unencrypted. */
 export interface RetryRequest {
   readonly requestedBy: 'person' | 'reconcile';
 }

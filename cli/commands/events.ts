@@ -80,7 +80,7 @@ function showCommand(): Command {
         reason: event.reason,
         event_type: event.event?.eventType ?? null,
         invoice_id: event.event?.invoice.invoiceId ?? null,
-        // As text: JSON numbers would lose digits of money.
+        // The envelope stays text, because JSON numbers would lose digits of money.
         envelope: event.envelope,
         ...(event.trimmed === undefined
           ? {}

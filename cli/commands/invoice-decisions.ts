@@ -102,7 +102,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
       const { requestDecision } = await import('../../workflows/client/writer-client.ts');
       const decided = await requestDecision(client, settings, decision);
       const partnerId = decided.partnerId ?? settings.partnerId;
-      // Its workflow may wait for this decision, or may have stopped fetching the file.
+      // The invoice's workflow may wait for this decision, or may have stopped fetching the file.
       if (
         decision.kind === 'restore' &&
         decided.outcome === 'done' &&

@@ -56,7 +56,7 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
   return startParts(log, async (parts) => {
     const lock = await takeUpLock(settings);
     parts.add('lock', () => lock.release());
-    // Those of a killed `up` end by themselves unless they are frozen or blocked.
+    // Processes of a killed `up` end by themselves unless they are frozen or blocked.
     for (const pid of findProcesses([CHILD_MAIN, settings.dataDir])) await endProcess(pid, 0);
     const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
     parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());

@@ -12,7 +12,7 @@ export interface Output {
   line(value: unknown): void;
   text(text: string): void;
   note(text: string): void;
-  /** Also with `--quiet`. */
+  /** Written with `--quiet` too. */
   warn(text: string): void;
   /** @param what the work, as a participle: `Publishing` */
   progress(what: string): Progress;

@@ -15,7 +15,7 @@ export interface TracedShipment {
 /** Every line of every version; those that count are first. */
 export type Explain = (trackingNumber: string) => Promise<readonly TracedShipment[]>;
 
-/** Not cached, since it may read a file of the archive. */
+/** The page is not cached, since it may read a file of the archive. */
 export function registerShipment(app: FastifyInstance, context: PageContext, explain: Explain | null): void {
   app.get<{ Params: { number: string } }>('/shipments/:number', async (request, reply) => {
     const { number } = request.params;

@@ -7,7 +7,7 @@ import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);
-/** As YAML wrote it; compared exactly, never as a float. */
+/** The text of the YAML file; compared exactly, never as a float. */
 const amount = z.string().regex(/^-?\d{1,14}(\.\d{1,6})?$/, 'write digits with a point, as in 12.50');
 
 const Rule = z.strictObject({

@@ -13,7 +13,7 @@ export interface ClaimWithStatus extends Claim, Deadline {
   readonly voided_at: string | null;
   /** Zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;
-  /** Its part of the credits since it was opened. */
+  /** The claim's part of the credits since it was opened. */
   readonly recovered: string;
   readonly credits: readonly Credit[];
   readonly is_overdue: boolean;

@@ -96,7 +96,7 @@ export function lineKey({ invoice_id, row_number }: LinePlace): string {
   return `${invoice_id}:${row_number}`;
 }
 
-/** Also a row that a report or a statement gave. */
+/** A row of the file, of a report or of a statement. */
 type LinePlace = Readonly<Partial<Record<'invoice_id' | 'row_number', ReportCell>>>;
 
 export type NumberOf = Pick<

@@ -54,7 +54,7 @@ function claimsIn(journal: Buffer): Claims {
   let highest = 0;
   const lines = String(journal).split('\n');
   for (const [index, line] of lines.entries()) {
-    // Also of unreadable lines: a number that a carrier may have received is never used again.
+    // Unreadable lines count too: a number that a carrier may have received is never used again.
     for (const [, number] of line.matchAll(/"D-(\d{1,15})"/g)) highest = Math.max(highest, Number(number));
     if (line === '') continue;
     const entry = entryIn(line);

@@ -57,7 +57,7 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
   );
 }
 
-/** They are held in memory. */
+/** The lines of a statement are held in memory. */
 export const MAX_LINES = 250_000;
 
 /**

@@ -8,7 +8,7 @@ import { registerFonts, runsOf, UNKNOWN, unknownLetters, type Weight } from './p
 import type { PaperSize, Statement } from './statement.ts';
 import { headOf, tablesOf } from './statement-tables.ts';
 
-/** The same bytes for the same statement and paper. */
+/** Returns the same bytes for the same statement and paper size. */
 export async function statementPdf(statement: Statement, size: PaperSize): Promise<Uint8Array> {
   const { tenant, period, sent_at, published_at } = statement;
   const title = `${sent_at === null ? 'Draft statement' : 'Statement'} of ${period}`;

@@ -8,7 +8,7 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 export type LineKind = 'charge' | 'billed again' | 'credit';
 
 export interface StatementTenant {
-  /** As reports label it: unique among the tenants of its partner. */
+  /** The label of reports, unique among the tenants of a partner. */
   readonly tenant: string;
   /** null: known by name alone. */
   readonly tenant_id: string | null;

@@ -55,7 +55,7 @@ order by
     carrier, service_level nulls last, try_cast(zone as integer) nulls last, zone nulls last
 
 -- name: invoices
--- As invoices are now, by month of the reported date.
+-- Invoices in their present state, by month of the reported date.
 select
     b.*,
     i.invoice_number,
@@ -81,7 +81,7 @@ left join known_invoices as i on i.invoice_id = cast(b.invoice_id as uuid)
 order by b.tenant, b.tenant_id, b.partner_id, b.period, i.invoice_number, b.invoice_id, b.currency_code
 
 -- name: not-counted
--- Also drafts, and invoices of unknown date. By ship date an invoice without lines belongs to every month of
+-- Includes drafts and invoices of unknown date. By ship date an invoice without lines belongs to every month of
 -- its billing period.
 select
     partner_id,

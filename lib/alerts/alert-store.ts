@@ -174,7 +174,7 @@ export function acknowledgeAlerts(
   }));
 }
 
-/** Also before they are open. Durable when it resolves. */
+/** Alerts that are not open yet can be silenced too. The decision is durable when the promise resolves. */
 export function quietAlerts(dataDir: string, keys: readonly string[], decision: Quiet): Promise<void> {
   return decide(dataDir, ({ open, quiet }) => ({
     open,

@@ -38,7 +38,7 @@ export function temporaryName(folder: string): string {
   return join(folder, `.${HOST}-${process.pid}-${RUN}${namesGiven.toString(16).padStart(8, '0')}.tmp`);
 }
 
-/** Those of another machine are removed when they are a day old. */
+/** Removes temporary files of ended processes; files of another machine when they are a day old. */
 export async function sweepLeftBehind(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     if (isLeftBehind(folder, name)) await rm(join(folder, name), { recursive: true, force: true });
@@ -57,7 +57,7 @@ function isLeftBehind(folder: string, name: string): boolean {
   return Number(pid) === process.pid ? run !== RUN : !isAlive(Number(pid));
 }
 
-/** Not flushed. The file is 0600, new folders are 0700. */
+/** Writes without a flush. The file is 0600, new folders are 0700. */
 export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

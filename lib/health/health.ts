@@ -54,7 +54,7 @@ export interface Sinks {
 export interface Check {
   readonly component: string;
   readonly everyMs: number;
-  /** Not started while the previous run is in progress. `signal` aborts at the end. */
+  /** A run does not start while the previous one is in progress. `signal` aborts when the checks end. */
   run(signal: AbortSignal): unknown;
 }
 

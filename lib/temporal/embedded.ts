@@ -40,7 +40,7 @@ export interface EmbeddedTemporal {
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
-  /** Otherwise the previous port, or any free one, on loopback. */
+  /** By default the previous port, or any free one, on loopback. */
   readonly address?: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;

@@ -25,7 +25,7 @@ export class TemporalError extends errorClass({
     exitCode: EXIT.locked,
     hint: 'end it, or set TEMPORAL_ADDRESS to a free port',
   },
-  /** It ended before it answered, so another start is safe; usually another process took one of its ports. */
+  /** The server ended before it answered, so another start is safe; usually another process took one of its ports. */
   'temporal-ended': { message: 'The Temporal server ended at once: %s', exitCode: EXIT.unreachable },
   'temporal-database-damaged': {
     message: 'The database of the embedded Temporal server is damaged: %s',

@@ -117,7 +117,7 @@ async function fetchInto(
   }
 }
 
-/** Not the SDK's downloader, which runs the executable without checking a pinned hash. */
+/** Replaces the SDK's downloader, which runs the executable without checking a pinned hash. */
 async function download(temporary: string, from: string, report: Report): Promise<string> {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const url = `${from}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;

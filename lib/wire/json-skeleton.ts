@@ -29,7 +29,7 @@ export class JsonSkeleton {
   #root: unknown;
 
   constructor(charset = 'utf-8') {
-    // Not fatal: the structure is ASCII, so a name in another charset does not prevent reading the status.
+    // The decoder is lenient: the structure is ASCII, so a name in another charset does not prevent reading the status.
     this.#decoder = new TextDecoder(charset);
   }
 

@@ -88,7 +88,7 @@ export function contradictionOf(one: unknown, other: unknown): unknown {
     const isNew = !Object.hasOwn(one, key) || isSame(one[key], value);
     return [key, isNew ? value : contradictionOf(one[key], value)];
   });
-  // Not by assignment: `__proto__` is a name like any other.
+  // Assignment would treat the name `__proto__` specially.
   return Object.fromEntries([...Object.entries(one), ...fields]);
 }
 

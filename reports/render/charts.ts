@@ -33,7 +33,7 @@ export interface ChartOptions {
 const DEFAULT_WIDTH = 900;
 const NARROW_WIDTH = 350;
 
-/** One for each currency, since two currencies never share an axis. */
+/** Draws one chart for each currency, since two currencies never share an axis. */
 export async function drawCharts(result: ReportResult, options: ChartOptions = {}): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>

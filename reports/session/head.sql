@@ -14,7 +14,7 @@ group by all
 order by level
 
 -- name: levels-as-known-on
--- As levels, of shipments that counted at an instant; invoices are as they are now.
+-- The same as levels, of shipments that counted at an instant; invoices are as they are now.
 select i.partner_id, i.level, i.all_invoices, coalesce(s.all_shipments, 0) as all_shipments
 from (select partner_id, invoice_level as level, count(*) as all_invoices from invoices group by all) as i
 left join (select partner_id, invoice_level as level, count(*) as all_shipments from known_shipments group by all) as s

@@ -73,7 +73,7 @@ create or replace temp macro per_lb(cost, weight, unit) as
         )
     );
 
--- Not rounded, so that a weight above a break is beyond it: 0.4536 kg is 1.00001682124848 lb. Below a tonne
+-- Pounds are not rounded, so that a weight above a break is beyond it: 0.4536 kg is 1.00001682124848 lb. Below a tonne
 -- it is multiplied in 64 bits, five times as fast.
 create or replace temp macro lb_of(weight, unit) as
     case unit

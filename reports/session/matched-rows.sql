@@ -33,7 +33,7 @@ from (
 join accepted as f on f.rule = i.rule and (f.invoice_number is null or f.invoice_number = i.invoice_number)
 
 -- name: payments
--- As invoices-owed divides payments.
+-- Payments are divided as in invoices-owed.
 select distinct f.line
 from payments as f
 join invoice_totals as o

@@ -147,7 +147,7 @@ function anyOf(expression: string, compared: string): Condition['sql'] {
   };
 }
 
-/** Also without blanks and in upper case; a final `*` matches the rest. */
+/** Matches the number without blanks and in upper case too; a final `*` matches any rest. */
 function trackingSql(values: readonly string[], bind: Bind): readonly string[] {
   const isBeginning = (value: string): boolean => /.\*$/.test(value.trim());
   const beginnings = values.filter(isBeginning).map((value) => value.trim().slice(0, -1));

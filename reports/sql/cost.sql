@@ -104,7 +104,7 @@ select
     coalesce(f.origin, nullif(origin_of(s.of_origin), '')) as usual_origin,
     credited_percent(s.billing_cost, s.credits) as credited_percent
 from shared as s
--- As one equality: with a condition on s alone DuckDB compares every group with every place.
+-- The join is one equality: with a condition on s alone DuckDB compares every group with every place.
 left join places as f
     on f.origin = if(regexp_full_match(origin_of(s.of_origin), '[0-9]{3,4}'), lpad(origin_of(s.of_origin), 5, '0'), null)
 window whole as (partition by s.currency_code, s.first_column)

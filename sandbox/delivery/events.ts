@@ -52,7 +52,7 @@ export function buildEvent(parts: EventParts, faults: Faults | null, moment: Mom
   };
 }
 
-/** As a later version of the service could send it (spec 9). */
+/** An event that a later version of the service could send (spec 9). */
 export function ofUnknownType(event: BillingEvent, eventId: string, eventType: string): BillingEvent {
   const body = event.body
     .replace(JSON.stringify(event.eventId), JSON.stringify(eventId))

@@ -107,7 +107,7 @@ export class Faults {
     }
   }
 
-  /** Also clears the history, so that a rule added later draws from the start of its sequence. */
+  /** Clears the rules and their history, so that a rule added later draws from the start of its sequence. */
   reset(): void {
     this.#matchCounts.clear();
     this.clear();

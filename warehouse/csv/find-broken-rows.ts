@@ -1,4 +1,4 @@
-/** Also the second, independent reader that tests compare with the load. `read-in-thread.ts` limits its time and memory. */
+/** Finds the broken rows of a refused file, and is the independent reader that tests compare with the load. `read-in-thread.ts` limits its time and memory. */
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
@@ -64,7 +64,7 @@ export async function findBrokenRows(
   try {
     for await (const chunk of parser as AsyncIterable<{ record: string[]; info: Info; raw: string }>) {
       const { record, info, raw } = chunk;
-      // Not `info.lines`: it counts a CRLF inside quotes twice.
+      // `info.lines` would count a CRLF inside quotes twice.
       const line = nextLine;
       nextLine += raw.replace(/\r?\n$/, '').split('\n').length;
       if (info.records === 1) continue;

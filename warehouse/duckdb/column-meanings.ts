@@ -1,4 +1,4 @@
-/** As Markdown for docs/reference; `view.column` where a name means something else in one view. */
+/** Markdown for docs/reference; the key is `view.column` where a name has another meaning in one view. */
 
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';

@@ -16,7 +16,7 @@ export interface DatabaseOptions {
   /** All others are refused (hazard 17). */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
-  /** As DuckDB writes it, e.g. `1GB`; null: DuckDB's own limit. */
+  /** DuckDB's notation, e.g. `1GB`; null: DuckDB's own limit. */
   readonly memoryLimit: string | null;
   readonly readOnly?: boolean;
   readonly attach?: (session: Session) => Promise<void>;
@@ -70,7 +70,7 @@ export class Database {
         autoinstall_known_extensions: 'false',
         autoload_known_extensions: 'false',
         temp_directory: options.temporaryFolder,
-        // It puts min, max and count of a table into the plan, so that a prepared statement returns outdated values.
+        // This optimizer puts min, max and count of a table into the plan, so that a prepared statement returns outdated values.
         disabled_optimizers: 'statistics_propagation',
         // A join with up to this many keys (default 50) skips row groups without any of them.
         ...(isWriter ? { dynamic_or_filter_threshold: '1000' } : {}),

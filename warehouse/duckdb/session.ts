@@ -127,7 +127,7 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Also after `end`: a connection must not be closed inside a transaction. Fails if the commit itself failed.
+      // Runs after `end` too, because a connection must not be closed inside a transaction. Fails if the commit itself failed.
       await countedCall('rollback', () => this.#connection.run('rollback')).catch(() => undefined);
       throw error;
     }

@@ -233,7 +233,7 @@ export interface LakeDatabaseOptions {
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
-/** One for the load in progress, one for everything else: each may use connections to PostgreSQL. */
+/** Sessions: one for the load in progress, one for everything else. Each may use connections to PostgreSQL. */
 const CONNECTIONS = 2;
 
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {

@@ -263,7 +263,7 @@ function loadingOf(name: ExtensionName, shellVersion: string): readonly string[]
   return fits ? [`load ${quoted(cached)}`] : [`install ${name}`, `load ${name}`];
 }
 
-/** As a reader would, for `doctor`. @returns one line without secrets */
+/** Reads the lake for `doctor`. @returns one line without secrets */
 export async function checkLake(lake: LakeSettings): Promise<string> {
   const { printable } = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(readCatalogAddress(lake.catalog));

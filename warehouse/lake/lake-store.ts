@@ -127,7 +127,7 @@ export async function removeLeftovers(database: Database, ledger: Ledger): Promi
   for (const row of await database.use((session) => session.once('leftover-loads'))) {
     const loadId = Number(row.load_id);
     const isGone = await ledger.transaction(async (transaction) => {
-      // Its writer holds this lock until its ledger has committed or never will.
+      // The writer of the load holds this lock until its ledger has committed or never will.
       if (!(await transaction.tryLock('load', loadId))) return false;
       const counted = await transaction.all('known-of-loads', { load_ids: `[${loadId}]` });
       if (counted.length > 0) return false;

@@ -189,7 +189,7 @@ delete from service_checks where invoice_id in (select (jsonb_array_elements_tex
 delete from invoice_state where invoice_id = any(list($invoice_ids)::uuid[]) and $places::text is not null
 
 -- name: due-rechecks
--- As the single file's statement of this name.
+-- PostgreSQL's form of the statement of this name in warehouse/sql.
 select invoice_id::text as invoice_id, partner_id
 from (
     select
@@ -217,7 +217,7 @@ order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
--- As the single file's statement of this name.
+-- PostgreSQL's form of the statement of this name in warehouse/sql.
 select invoice_id::text as invoice_id, partner_id
 from (
     select

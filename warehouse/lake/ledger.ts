@@ -387,7 +387,7 @@ export function unreachable(address: CatalogAddress, error: unknown): WarehouseE
   return new WarehouseError(code, [address.printable, problem]);
 }
 
-/** Also for errors of DuckDB's connections. */
+/** Recognizes errors of DuckDB's connections and of our own. */
 export function isCatalogFull(error: unknown): boolean {
   return NO_FREE_CONNECTION.test(messageOf(error));
 }

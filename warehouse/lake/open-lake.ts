@@ -167,7 +167,7 @@ async function catchUpLake(
     await ledger.onInvoices(invoiceIds, (transaction) => recordFailedLoads(transaction, failed));
   }
   await ledger.all('delete-unrepeated');
-  // Also without missing loads: a process may have ended after it repeated the last one.
+  // Needed without missing loads too: a process may have ended after it repeated the last one.
   await ledger.all('skip-load-ids', { highest });
   await recordMissingFacts(ledger, archive, log);
   return {

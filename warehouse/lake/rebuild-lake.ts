@@ -138,7 +138,7 @@ async function readBefore(
 ): Promise<readonly HeldRecord[] | null> {
   try {
     const heldRecords = await readHeldRecords(counted);
-    // As at opening: facts that a crash left out are only in the warehouse.
+    // Facts that a crash left out are only in the warehouse.
     await recordMissingFacts(counted, archive, log);
     return heldRecords;
   } catch (error) {

@@ -108,7 +108,7 @@ export interface DiscrepancyLine {
   readonly recorded_at: string;
 }
 
-/** Also for instants: ISO 8601 UTC of one form sorts as text. */
+/** Compares instants too: ISO 8601 UTC of one form sorts as text. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -29,7 +29,7 @@ export interface FileLoad {
   /** A rebuild repeats the decision of the first load: neither a later void nor a header refuses the rows. */
   readonly isRepeated: boolean;
   readonly tolerances: readonly CsvTolerance[];
-  /** As in the file's scan; `RECORDS_PER_CUT` by default. */
+  /** The value of the file's scan; `RECORDS_PER_CUT` by default. */
   readonly recordsPerCut?: number | undefined;
 }
 

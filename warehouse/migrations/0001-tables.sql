@@ -204,7 +204,7 @@ create table internal.verification_log (
     verified_at timestamp not null
 );
 
--- Not in the archive: without it the request is repeated once.
+-- This table is not in the archive: without it the request is repeated once.
 create table internal.service_checks (
     invoice_id uuid not null,
     checked_at timestamp not null

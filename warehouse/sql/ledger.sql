@@ -171,7 +171,7 @@ select unnest(from_json($facts::json, '[{
     "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true)
 
 -- name: insert-states
--- Not an upsert: its plan costs three times as much. Two connections that insert the same invoice conflict at its key.
+-- An upsert's plan costs three times as much. Two connections that insert the same invoice conflict at its key.
 insert into invoice_state by name
 select unnest(from_json($states::json, '[{
     "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
@@ -302,7 +302,7 @@ from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 
 -- name: unfinished-invoices
--- Not loaded yet, with an unconfirmed void, or with a refused file that the service may repair. For DuckDB and PostgreSQL.
+-- Invoices that are not loaded yet, have an unconfirmed void, or a refused file that the service may repair. For DuckDB and PostgreSQL.
 select i.invoice_id::text as invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id
 from invoice_state as i
 where (

@@ -12,7 +12,7 @@ from (
 )
 
 -- name: fingerprint-rows
--- The same expression as fingerprint-file; with added columns as fingerprint-tolerated.
+-- The same expression as in fingerprint-file; with added columns that of fingerprint-tolerated.
 select
     count(*)::integer as rows,
     coalesce(sum(billing_cost) filter (where currency_code = $currency_code), 0)::decimal(38, 4)::varchar as billing_cost,

@@ -259,7 +259,7 @@ function damagedEntry(key: string, path: string): StoredEntry {
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }
 
-/** Also when the entry's first line is damaged. */
+/** Works when the entry's first line is damaged, too. */
 export function decodeBody(key: string, file: Uint8Array): Uint8Array {
   const bytes = partOf(key, file);
   return bytes.subarray(bytes.indexOf(0x0a) + 1);

@@ -10,7 +10,7 @@ create or replace temp view tenant_shipments as
 select * from loaded_shipments where matches_tenant(tenant_id, tenant)
 
 -- name: voided-shipments
--- As of an instant: invoices that were void then, even if the void was undone since.
+-- At an instant: invoices that were void then, even if the void was undone since.
 create or replace temp view voided_shipments as
 select s.* replace (coalesce(n.label, s.tenant) as tenant), coalesce(s.invoice_level, 'unknown') as level
 from (
