@@ -82,7 +82,7 @@ export function isTrusted(request: FastifyRequest, admin: Settings['admin']): bo
 }
 
 export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
-  // Every comparison is made, so that time tells nothing.
+  // Every comparison is made, so that the duration reveals nothing.
   const found = admin.operators.filter((operator) => isAllowed(authorization, operator));
   return found[0]?.user ?? null;
 }

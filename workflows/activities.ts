@@ -140,7 +140,7 @@ export type Finding =
   | 'loaded'
   | 'voided'
   | 'unknown'
-  /** The invoice's own workflow has to act, or to find out more. */
+  /** The workflow of the invoice has to act, or to request more. */
   | 'work'
   | 'file-in-doubt';
 

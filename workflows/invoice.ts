@@ -72,7 +72,7 @@ async function lookUp(run: InvoiceRun): Promise<LookUp> {
   try {
     const { isKnown, status, location } = await queryStatus(run);
     run.attempts.failedSeries = 0;
-    // This answer ends a failure to get one; a missing file ends with a load.
+    // The service has answered, so a recorded failure to reach it is over; a missing file is over with a load.
     if (run.recordedFailure === 'recheck-unanswered' || run.knowledge.rank !== 'finalized')
       await run.recordFailure(null);
     run.freshUrl = location;

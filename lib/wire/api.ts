@@ -36,7 +36,7 @@ export function parseToken(body: Uint8Array): AccessToken {
   // A token of these types is not sent as a bearer's.
   if (/^(mac|dpop|pop|n_a)$/i.test(readText(json.token_type) ?? ''))
     throw malformed('token_type: expected bearer');
-  // A life that is not positive is 0: the token is used once, as it may well be good.
+  // A lifetime that is not positive counts as 0: the token may be valid, so it is used once.
   const seconds = Math.floor(Number(readDecimal(json.expires_in ?? `${UNSTATED_SECONDS}`) ?? Number.NaN));
   if (Number.isNaN(seconds)) throw malformed('expires_in: expected seconds');
   const partnerIds = [json.partnerId, ...partnerIdsOf(json.partnerIds)].flatMap((id) => readText(id) ?? []);

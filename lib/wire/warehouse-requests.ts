@@ -11,7 +11,7 @@ export interface LoadRequest {
   readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
-  /** Although a spreadsheet seems to have changed its cells; false by default. */
+  /** Loads the file although a spreadsheet seems to have changed its cells; false by default. */
   readonly acceptsSpreadsheet?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface Rejection {
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
   readonly isCutOff?: boolean;
-  /** Missing: none would accept the file. */
+  /** Missing when no tolerance would accept the file. */
   readonly neededTolerances?: readonly CsvTolerance[];
 }
 

@@ -22,7 +22,7 @@ export interface DrillOptions {
   readonly seed: number;
   /** About two minutes, instead of ten. */
   readonly isShort?: boolean;
-  /** Plays the faults with this text in their name alone. */
+  /** Plays only the faults whose name contains this text. */
   readonly only?: string;
   readonly progress?: (text: string) => void;
 }
@@ -36,7 +36,7 @@ export interface DrillResult extends TrafficCounts {
   readonly unanswered: number;
   /** The most connections to PostgreSQL that one worker held for half a second, of the dashboard, and of all together. */
   readonly connections: Readonly<Record<'worker' | 'dashboard' | 'all', number>>;
-  /** Those of the worker with the most, by their purpose. */
+  /** Connections of the worker with the most, by purpose. */
   readonly ofWorker: Readonly<Record<string, number>>;
   readonly secondsToSettle: number;
   readonly seconds: number;
@@ -262,7 +262,7 @@ async function freeze(stage: Stage, ...locks: readonly FrozenLock[]): Promise<vo
   await allReady(stage.all);
 }
 
-/** @returns null when no other worker held it within two minutes */
+/** @returns null when no other worker held it within four minutes */
 async function freezeHolder(
   stage: Stage,
   lock: FrozenLock,
@@ -275,7 +275,7 @@ async function freezeHolder(
     await gate.query(GATES[lock](await generationOf(gate)));
     if (lock === 'opening') await stage.random.pick(awake).kill();
     if (lock === 'tidy') void stage.dashboard.product.command('reconcile', '--quick');
-    const deadline = Date.now() + READY_WITHIN_MS;
+    const deadline = Date.now() + SETTLED_WITHIN_MS;
     while (Date.now() < deadline) {
       for (const pid of await holdersOf(gate, lock)) {
         const holder = awake.find((worker) => worker.pid === pid);

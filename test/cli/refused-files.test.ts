@@ -108,7 +108,7 @@ const WALKS: Readonly<Record<string, Walk>> = {
     }),
     inside: /published-\w+\/reports\.duckdb/,
   },
-  // Without a warehouse: with one, a missing archive is not created.
+  // Beside an existing warehouse, a missing archive is not created.
   'the archive': setting(
     'BILLSYNC_ARCHIVE',
     ['import', good],

@@ -93,7 +93,7 @@ describe('a page that is not there within a moment', () => {
     await answer.body?.getReader().read();
     left.abort();
     expect((await fetch(`${running.url}/reports/levels`)).status).toBe(200);
-    // Silent, as a browser's connections ahead are.
+    // Browsers open connections in advance that send nothing.
     const silent = connect(running.port, '127.0.0.1');
     silent.on('error', () => undefined);
     await once(silent, 'connect');

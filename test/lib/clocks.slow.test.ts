@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** Not that of the servers in this process, which write `new Date()`. */
+/** Moves `Date.now()` only: the servers in this process write `new Date()` into their headers. */
 function moveClock(ms: number): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
