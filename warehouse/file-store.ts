@@ -171,7 +171,7 @@ class FileStore implements Store {
     return this.#readWriteLock.shared(work);
   }
 
-  publish(): Promise<Publication> {
+  publish(unrecorded: () => readonly string[]): Promise<Publication> {
     const { database, paths, now } = this.#parts;
     return this.#locks.run(PUBLISH, () =>
       publish({
@@ -179,6 +179,7 @@ class FileStore implements Store {
         publishedPath: paths.published,
         temporaryFolder: paths.temporaryFolder,
         now: now(),
+        unrecorded,
         alone: (work) =>
           this.#readWriteLock.exclusive(async () => {
             await this.#requireDiskSpace(await sizeOf(database.path));

@@ -61,6 +61,11 @@ export class InvoiceLoads {
     this.#attempts.reset(invoiceId);
   }
 
+  /** Invoices with a load in progress, or with one whose fact is not in the archive yet. */
+  unrecorded(): readonly string[] {
+    return [...this.#loading, ...this.#unrecorded.keys()];
+  }
+
   async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
     const unrecorded = await this.#options.store.unrecordedLoads?.();

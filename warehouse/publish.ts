@@ -19,6 +19,8 @@ export interface PublishRequest {
   readonly publishedPath: string;
   readonly temporaryFolder: string;
   readonly now: Date;
+  /** Invoices with a load whose fact the archive may not have yet. */
+  readonly unrecorded: () => readonly string[];
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -52,7 +54,7 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 }
 
 async function copyAlone(
-  { database, now, publishedPath }: PublishRequest,
+  { database, now, unrecorded, publishedPath }: PublishRequest,
   copyPath: string,
 ): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
   await rm(copyPath, { force: true });
@@ -60,7 +62,9 @@ async function copyAlone(
   const above = numberOf((await keptCopies(publishedPath)).at(-1));
   return database.use(async (session) => {
     await session.transaction(async () => {
-      await session.all('insert-publication', { published_at: now.toISOString(), above });
+      await session.all('insert-publication', {
+        ...{ published_at: now.toISOString(), above, unrecorded: JSON.stringify(unrecorded()) },
+      });
       await session.all('trim-publications');
     });
     await session.checkpoint();

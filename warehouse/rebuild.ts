@@ -81,6 +81,7 @@ export function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> 
         publishedPath: paths.published,
         temporaryFolder: paths.temporaryFolder,
         now,
+        unrecorded: () => [],
         alone: (work) => work(),
       });
       return { ...made, publication, movedAside };

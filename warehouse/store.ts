@@ -59,7 +59,8 @@ export interface Store {
   /** Around each step of a long read; between steps a publication may run. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
   beforeVerify?(): Promise<void>;
-  publish(): Promise<Publication>;
+  /** @param unrecorded invoices with a load whose fact the archive may not have yet */
+  publish(unrecorded: () => readonly string[]): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
   blockedBy?(): Promise<string | null>;
   close(): Promise<void>;

@@ -220,7 +220,7 @@ export class LedgerWarehouse {
   }
 
   publish(): Promise<Publication> {
-    return this.#open.shared(() => this.#store.publish());
+    return this.#open.shared(() => this.#store.publish(() => this.#loads.unrecorded()));
   }
 
   /** null: another process does it now, or no lake. */

@@ -61,6 +61,7 @@ async function publishOnce(
     publishedPath: join(folder, 'reports.duckdb'),
     temporaryFolder: folder,
     now: new Date(),
+    unrecorded: () => [],
     alone: async (work) => {
       const paused = performance.now();
       const result = await work();

@@ -77,23 +77,27 @@ describe('openWarehouse', () => {
     expect(await whole()).toEqual(before);
   });
 
-  test('records a load in the archive after a crash between commit and fact', async () => {
-    const putFact = t.archive.putFact;
-    Object.assign(t.archive, {
-      putFact: async () => {
-        throw new Error('crash between commit and fact');
-      },
-    });
-    await expect(loadCsv(t, aCsv())).rejects.toThrow('crash');
-    Object.assign(t.archive, { putFact });
-    await t.reopen();
-    const facts = [];
-    for await (const fact of t.archive.facts()) facts.push(fact);
-    expect(facts).toMatchObject([
-      { kind: 'load', invoiceId: INVOICE, version: 1, loadId: 1, billingCost: '9.1600' },
-    ]);
-    expect(await t.drift()).toEqual([]);
-  });
+  test.each(['no publication', 'a publication'])(
+    'records a load in the archive after a crash between commit and fact, with %s',
+    async (which) => {
+      const putFact = t.archive.putFact;
+      Object.assign(t.archive, {
+        putFact: async () => {
+          throw new Error('crash between commit and fact');
+        },
+      });
+      await expect(loadCsv(t, aCsv())).rejects.toThrow('crash');
+      if (which === 'a publication') await t.warehouse.publish();
+      Object.assign(t.archive, { putFact });
+      await t.reopen();
+      const facts = [];
+      for await (const fact of t.archive.facts()) facts.push(fact);
+      expect(facts).toMatchObject([
+        { kind: 'load', invoiceId: INVOICE, version: 1, loadId: 1, billingCost: '9.1600' },
+      ]);
+      expect(await t.drift()).toEqual([]);
+    },
+  );
 });
 
 test('a rebuild returns the same rows in every view from the archive alone', async () => {

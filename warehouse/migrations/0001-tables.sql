@@ -190,7 +190,9 @@ create table internal.publication_log (
     shipments bigint not null,
     events bigint not null,
     last_load_id integer,
-    last_event_received_at timestamp
+    last_event_received_at timestamp,
+    -- The archive has the fact of each load up to this one.
+    recorded_to integer
 );
 
 -- Written in the transaction that ingests the lines.

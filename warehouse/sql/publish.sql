@@ -9,7 +9,16 @@ select
     coalesce(sum(l.shipments), 0),
     (select count(*) from event_ledger),
     (select max(load_id) from loads),
-    (select max(received_at) from event_ledger)
+    (select max(received_at) from event_ledger),
+    least(
+        (select max(load_id) from loads),
+        (
+            select min(load_id) - 1
+            from loads
+            where load_id > coalesce((select max(recorded_to) from publication_log), 0)
+            and invoice_id in (select unnest(from_json($unrecorded::json, '["UUID"]')))
+        )
+    )
 from (select current_load_id from invoice_state where voided_at is null) as i
 join loads as l on l.load_id = i.current_load_id
 

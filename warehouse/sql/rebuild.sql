@@ -30,14 +30,14 @@ delete from publication_log
 select greatest($above::integer, coalesce((select max(load_id) from shipment_rows where load_id > $above::integer), 0)) as load_id
 
 -- name: loads-since
--- Loads whose fact a crash may have prevented: those after the last publication, which waits for all facts.
+-- Loads whose fact a crash may have prevented.
 select
     load_id, invoice_id::varchar as invoice_id, version, file_sha256, file_source, announced_sha256, event_id, workflow_run_id,
     shipments::double as shipments, billing_cost::varchar as billing_cost, iso(loaded_at) as loaded_at,
     encoded_sha256, is_denied, is_damaged
 from loads
-where load_id > coalesce((select max(last_load_id) from publication_log), 0)
+where load_id > coalesce((select max(recorded_to) from publication_log), 0)
 order by load_id
 
 -- name: seed-publication
-insert into publication_log values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0, null, null)
+insert into publication_log values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0, null, null, null)
