@@ -34,7 +34,7 @@ export async function claimFile(claims: readonly ClaimWithStatus[], format: Clai
     ['Claims', `${pending.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],
     ...totalsOf(pending).map(({ claimed, currency_code }) => ['Claimed', `${claimed} ${currency_code}`]),
     ['One row per', 'billed line'],
-    ['Billed', 'what the invoice named charges for the line'],
+    ['Billed', 'the amount of the line on the invoice'],
     ['Expected', 'what the line should have cost'],
     ['Claimed', 'the amount claimed: billed less expected, less credits before the claim'],
     ['Our reference', 'please name it with each credit'],

@@ -157,7 +157,7 @@ export const INVOICES = {
       'What is not worth it: `billsync disputes state closed ID --note WHY`.',
       'A file that cannot be read: correct it as the alert describes, or restore it from a backup.',
     ],
-    proof: 'The alert clears at the next look, at most an hour later.',
+    proof: 'The alert clears at the next check, at most an hour later.',
   },
   'claims-unanswered': {
     severity: 'warning',
@@ -171,6 +171,6 @@ export const INVOICES = {
       'Ask the carrier again and add a note, which restarts the days: `billsync disputes note ID --note TEXT`.',
       'What was refused: `billsync disputes state rejected ID --note WHY`.',
     ],
-    proof: 'The alert clears at the next look, at most an hour later.',
+    proof: 'The alert clears at the next check, at most an hour later.',
   },
 } as const satisfies Record<string, RunbookEntry>;

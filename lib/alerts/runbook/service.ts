@@ -35,7 +35,7 @@ export const SERVICE = {
   'service/details': {
     severity: 'warning',
     meaning:
-      'The service refuses to give the details of invoices, or its answer is unreadable. Files are fetched another way and are loaded; a void whose event was lost is not found.',
+      'The service refuses to return the details of invoices, or its answer is unreadable. Files are fetched another way and are loaded; a void whose event was lost is not found.',
     firstLook: ['the alert: what the service answered', '`billsync doctor` (billing service)'],
     cure: [
       'HTTP 403: have the permission to read invoices added to our credentials.',
