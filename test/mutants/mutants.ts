@@ -44,7 +44,7 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'second reader',
       folder: 'warehouse',
-      before: 'expectRows(load, { shipments, totals });',
+      before: 'expectRows(load, shipments, totals);',
       after: '',
       effect: 'a file of which DuckDB reads other rows than the byte scan counted is loaded',
     },
@@ -353,8 +353,8 @@ export const MUTANTS: Readonly<Record<keyof typeof TESTS_OF, readonly Mutant[]>>
     {
       name: 'no CSV',
       folder: 'billing',
-      before: 'if (sizeBytes === 0) checkHead(bytes, stream, request);',
-      after: '',
+      before: "if (reason !== null) throw new BillingError('not-csv'",
+      after: "if (reason === 'never') throw new BillingError('not-csv'",
       effect: 'a page of HTML is archived as a file',
     },
   ],
