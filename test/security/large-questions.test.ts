@@ -8,7 +8,7 @@ const fixture = await reportsFixture([anInvoice([aShipment({ tracking: '1Z1', ca
 const client = new Client({ name: 'test', version: '1.0.0' });
 let blocked: Promise<never> | null = null;
 const server = createAssistantServer({
-  ...{ databasePath: fixture.path, version: '0', timeLimitMs: 1_000 },
+  ...{ databasePath: fixture.path, version: '0', timeLimitMs: 3_000 },
   explain: () => {
     blocked ??= new Promise<never>(() => undefined);
     return blocked;
