@@ -1,12 +1,22 @@
-import { chmodSync, constants, copyFileSync, mkdirSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { describeFile } from '../../archive/records.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { flushBytes } from '../../lib/files/durable-files.ts';
 import { temporaryName } from '../../lib/files/files.ts';
 import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
+import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 
 export interface Copy {
   /** Hashed and scanned itself: the original may still be written to. */
@@ -34,7 +44,7 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (statSync(from).size < THREAD_FROM_BYTES) {
       copyPrivately(from, path);
-      return { path, file: await describeFile(path) };
+      return { path, file: scanCopy(path) };
     }
     const program = new URL(`./copy-thread${extname(import.meta.filename)}`, import.meta.url);
     thread = new Worker(program, { workerData: { from, to: path } });
@@ -57,6 +67,28 @@ export function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   // copyFile also copies the mode, which may be readable by others or not writable.
   chmodSync(to, 0o600);
+}
+
+/** Small enough to stay in the processor's cache between hash and scan. */
+const CHUNK_BYTES = 1 << 18;
+
+/** Synchronous, with one buffer, and without the archive's modules: a tenth of the import of a large file is saved. */
+export function scanCopy(path: string): ArchivedFile {
+  const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  let sizeBytes = 0;
+  const copy = openSync(path, 'r');
+  try {
+    for (let length = readSync(copy, buffer); length > 0; length = readSync(copy, buffer)) {
+      const chunk = buffer.subarray(0, length);
+      hash.update(chunk);
+      scanner.push(chunk);
+      sizeBytes += length;
+    }
+  } finally {
+    closeSync(copy);
+  }
+  return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
 }
 
 /** While the copy is scanned, so that the archive's own flush is short. */
