@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
+import { jsonOrNull } from '../../../lib/wire/text.ts';
 import { CLAIM_STATES, changedText, checkNext, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
@@ -15,7 +16,7 @@ const ReportQuery = z.object({
 
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
-  const query = ReportQuery.safeParse(jsonOf(form.get('query') ?? ''));
+  const query = ReportQuery.safeParse(jsonOrNull(form.get('query') ?? ''));
   if (finding === undefined || !query.success) throw refused('The form is not one of ours');
   const rows = new Set(form.getAll('row'));
   if (rows.size === 0) throw refused('No row is ticked', 'go back and tick what is to be claimed');
@@ -118,12 +119,4 @@ function sumOf(lines: readonly Claimable[]): string {
   return totalsOf(summed)
     .map(({ claimed, currency_code }) => `${claimed} ${currency_code}`)
     .join(', ');
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
