@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { jsonValue } from '../../lib/duckdb-values.ts';
 import { countedCall } from '../../lib/health/native-calls.ts';
+import { retry } from '../../lib/retry.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
@@ -100,15 +100,10 @@ export class Session implements Statements {
 
   /** Retried: DuckDB refuses it while another connection cleans up a committed transaction. The caller excludes writers. */
   async checkpoint(): Promise<void> {
-    for (let left = CHECKPOINT_ATTEMPTS; ; left -= 1) {
-      try {
-        await this.statement('checkpoint');
-        return;
-      } catch (error) {
-        if (left <= 1 || !isRefusedCheckpoint(error)) throw error;
-        await setTimeout(CHECKPOINT_PAUSE_MS);
-      }
-    }
+    await retry(() => this.statement('checkpoint'), {
+      ...{ attempts: CHECKPOINT_ATTEMPTS, pauseMs: CHECKPOINT_PAUSE_MS },
+      passes: isRefusedCheckpoint,
+    });
   }
 
   async script(text: string): Promise<void> {

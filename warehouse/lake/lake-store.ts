@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Archive } from '../../archive/archive.ts';
 import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import type { Metrics } from '../../lib/metrics.ts';
+import { retry } from '../../lib/retry.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import type { Publication } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
@@ -258,15 +258,8 @@ export class LakeStore implements Store {
   }
 
   /** Such steps change nothing that counts, so one that found no free connection is repeated. */
-  async aroundStep<T>(work: () => Promise<T>): Promise<T> {
-    for (let left = STEP_ATTEMPTS - 1; ; left -= 1) {
-      try {
-        return await work();
-      } catch (error) {
-        if (left === 0 || !isCatalogFull(error)) throw error;
-        await sleep(STEP_PAUSE_MS);
-      }
-    }
+  aroundStep<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, { attempts: STEP_ATTEMPTS, pauseMs: STEP_PAUSE_MS, passes: isCatalogFull });
   }
 
   async beforeVerify(): Promise<void> {
