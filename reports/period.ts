@@ -1,5 +1,6 @@
 /** Periods are calendar days in UTC, `YYYY-MM-DD`, both ends included. */
 
+import { isDay } from '../lib/wire/text.ts';
 import { invalidFilter } from './errors.ts';
 
 export interface Period {
@@ -54,10 +55,6 @@ export function periodBounds({ from, to, period }: PeriodInput, now?: Date): Day
 export function checkDay(filter: string, value: string): string {
   if (isDay(value)) return value;
   throw invalidFilter(`"${value}" is not a date for ${filter}. Write it as YYYY-MM-DD.`);
-}
-
-export function isDay(text: string): boolean {
-  return timeOf(text) !== null;
 }
 
 export function weeksBefore(day: string, weeks: number): Period {
@@ -157,9 +154,7 @@ function monthsFrom(start: Date, first: number, count: number): Period {
 }
 
 function timeOf(day: string): number | null {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  // `Date` reads 30 February as 2 March.
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) ? time : null;
+  return isDay(day) ? Date.parse(`${day}T00:00:00Z`) : null;
 }
 
 /** null: the period begins or ends within a month. @param next the day after the last */

@@ -1,8 +1,8 @@
 import { type DuckDBAppender, DuckDBDateValue } from '@duckdb/node-api';
 import { dayNumber, decimalValue } from '../lib/duckdb-values.ts';
+import { isDay } from '../lib/wire/text.ts';
 import type { ExtraTable } from './catalogue.ts';
 import { invalidFilter } from './errors.ts';
-import { isDay } from './period.ts';
 
 export interface TableColumn {
   readonly name: string;

@@ -8,6 +8,7 @@ import { isLosslessNumber } from 'lossless-json';
 import { plainDecimal } from './decimal.ts';
 import { Contradiction } from './json.ts';
 import type { InvoiceHeader, WebhookStatus } from './names.ts';
+import { isDay } from './text.ts';
 
 /** A number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {
@@ -86,9 +87,10 @@ const ISO_8601 =
  */
 export function readInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
-  if (found === null || !isDay(found)) return undefined;
+  if (found === null) return undefined;
   const [text = '', year, month, day, hour = '00', minute = '00', second = '00', fraction, offset = 'Z'] =
     found;
+  if (!isDay(`${year}-${month}-${day}`)) return undefined;
   const zone =
     offset.length === 1 ? 'Z' : `${offset.slice(0, 3)}:${offset.replace(':', '').slice(3) || '00'}`;
   const plain = `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction === undefined ? '' : `.${fraction}`}${zone}`;
@@ -100,13 +102,8 @@ export function readInstant(value: unknown): string | undefined {
 function readDayOrInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
   if (found === null || found[4] !== undefined) return readInstant(value);
-  return isDay(found) ? `${found[1]}-${found[2]}-${found[3]}` : undefined;
-}
-
-/** 30 February is a day for `Date`, and no day. */
-function isDay([, year, month, day]: RegExpExecArray): boolean {
-  const at = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
+  const day = `${found[1]}-${found[2]}-${found[3]}`;
+  return isDay(day) ? day : undefined;
 }
 
 const SPELLINGS: Readonly<Record<WebhookStatus, readonly string[]>> = {

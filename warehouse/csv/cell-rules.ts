@@ -1,7 +1,7 @@
 /** The macros of sql/csv-session.sql are the independent first implementation of these rules. */
 
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
-import { isNothing, uuidOrNull } from '../../lib/wire/text.ts';
+import { isDay, isNothing, uuidOrNull } from '../../lib/wire/text.ts';
 
 export type CellRule = 'required' | Exclude<ColumnRule, 'text'>;
 
@@ -15,7 +15,7 @@ const AMOUNT = /^-?[0-9]{1,14}(?:\.[0-9]{1,4})?$/;
 const WEIGHT = /^[0-9]{1,14}(?:\.[0-9]{1,4})?$/;
 
 const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: string | null) => boolean> = {
-  date: isDay,
+  date: (cell) => cell >= '0001' && isDay(cell),
   'invoice-id': (cell, invoiceId) =>
     invoiceId === null ? uuidOrNull(cell) !== null : cell.toLowerCase() === invoiceId.toLowerCase(),
   currency: isCurrency,
@@ -47,13 +47,6 @@ function brokenRule(
 }
 
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
-
-function isDay(text: string): boolean {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) || text < '0001') return false;
-  const day = new Date(`${text}T00:00:00Z`);
-  // A day that the month lacks becomes one of the next month.
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
-}
 
 /** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX. */
 const CODES = new Set(
