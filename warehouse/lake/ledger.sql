@@ -132,9 +132,6 @@ where h.highest > (select last_value from load_ids)
 -- name: mark-recorded
 update loads set is_recorded = true where load_id = $load_id::integer
 
--- name: mark-all-recorded
-update loads set is_recorded = true where not is_recorded
-
 -- name: unknown-loads
 select given.load_id
 from unnest(list($load_ids)::integer[]) as given(load_id)

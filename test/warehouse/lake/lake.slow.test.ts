@@ -87,6 +87,9 @@ describe('the warehouse over a lake', () => {
     await file.close();
     rmSync(fileSettings.dataDir, { recursive: true });
 
+    // As a rebuild that was killed leaves it.
+    await server.query(settings, 'create schema billsync_2');
+    await server.query(settings, 'create table billsync_2.loads (load_id integer)');
     const back = await rebuildWarehouse({ settings, archive: t.archive, log: silent, now: tickingClock() });
     expect(back).toMatchObject({ loads: 7, movedAside: expect.stringContaining('generation 1') });
     expect(await everything(publishedPath(settings), (sql) => queryLake(settings, sql))).toEqual(live);
