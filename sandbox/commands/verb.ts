@@ -39,37 +39,30 @@ export class AdminClient {
   }
 
   /** null for an empty answer. @throws CommandFailure with the sandbox's message */
-  async call({ method, path, body }: AdminCall): Promise<unknown> {
-    const response = await this.#request(method, path, body);
-    const text = await response.body.text();
-    const answer: unknown = text === '' ? null : JSON.parse(text);
-    if (response.statusCode < 400) return answer;
-    const { error_description: description = text } = (answer ?? {}) as { error_description?: string };
-    throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
+  async call(call: AdminCall): Promise<unknown> {
+    const text = await this.text(call);
+    return text === '' ? null : JSON.parse(text);
   }
 
-  async *lines(path: string, signal?: AbortSignal): AsyncGenerator<string> {
-    const response = await this.#request('GET', path, undefined, signal);
-    let rest = '';
-    for await (const chunk of response.body.setEncoding('utf8')) {
-      const parts = `${rest}${chunk}`.split('\n');
-      rest = parts.pop() ?? '';
-      yield* parts;
-    }
+  async text({ method, path, body }: AdminCall): Promise<string> {
+    const response = await this.#request(method, path, body);
+    const text = await response.body.text();
+    if (response.statusCode < 400) return text;
+    const { error_description: description = text } = JSON.parse(text) as { error_description?: string };
+    throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
   }
 
   close(): Promise<void> {
     return this.#agent.destroy();
   }
 
-  async #request(method: AdminCall['method'], path: string, body: unknown, signal?: AbortSignal) {
+  async #request(method: AdminCall['method'], path: string, body: unknown) {
     try {
       return await request(`${this.#url}${path}`, {
         method,
         dispatcher: this.#agent,
         bodyTimeout: 0,
         headersTimeout: 0,
-        ...(signal === undefined ? {} : { signal }),
         ...(body === undefined
           ? {}
           : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
