@@ -58,14 +58,8 @@ function lineOf({ at, kind, message }: ActivityLine): string {
   return `${at}  ${kind.padEnd(8)}  ${message}`;
 }
 
-interface SeedOptions extends VerbOptions {
-  readonly invoices?: number;
-  readonly months?: number;
-  readonly shipments?: number;
-}
-
 export function seedCommand(): Command {
-  return verb<SeedOptions>('seed', {
+  return verb('seed', {
     description: 'generate invoices of every tenant in every status',
     example: 'seed --invoices 30 --shipments 100\n  billsync sandbox seed --months 12',
     writes: true,
@@ -83,7 +77,7 @@ export function seedCommand(): Command {
       path: '/seed',
       body: given({ invoices, months, shipments }),
     }),
-    lines: (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
+    print: (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
   });
 }
 
@@ -94,6 +88,6 @@ export function resetCommand(): Command {
     writes: true,
     confirm: () => 'Remove everything but credentials and tenants?',
     call: () => ({ method: 'POST', path: '/reset' }),
-    lines: () => ['The sandbox is reset'],
+    print: () => ['The sandbox is reset'],
   });
 }
