@@ -58,7 +58,6 @@ export interface Store {
   unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each step of a long read; between steps a publication may run. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
-  beforeVerify?(): Promise<void>;
   /** @param unrecorded invoices with a load whose fact the archive may not have yet */
   publish(unrecorded: () => readonly string[]): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
