@@ -32,7 +32,6 @@ interface IngestLakeOptions {
   /** Orders the callers of this process: one that waits here holds no connection, unlike one that waits for PostgreSQL. */
   readonly locks: KeyedMutex;
   readonly deferFacts?: boolean;
-  readonly onProgress?: IngestOptions['onProgress'];
   readonly onMissing?: IngestOptions['onMissing'];
 }
 
@@ -57,11 +56,11 @@ export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
   });
 }
 
-const NOTHING: Ingested = { events: 0, facts: 0, changes: 0, setAside: [], readAgain: [] };
+const NOTHING: Ingested = { events: 0, changes: 0, setAside: [], readAgain: [] };
 
 function ingestAlone(
   ledgers: LedgerOnOne,
-  { ledger, archive, now, deferFacts = false, onProgress, onMissing }: IngestLakeOptions,
+  { ledger, archive, now, deferFacts = false, onMissing }: IngestLakeOptions,
 ): Promise<Ingested> {
   let invoices: readonly string[] = [];
   return ingest({
@@ -80,7 +79,6 @@ function ingestAlone(
       invoices = invoiceIds;
       return work();
     },
-    onProgress,
     onMissing,
   });
 }
