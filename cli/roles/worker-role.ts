@@ -5,25 +5,24 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import { startAdminRole } from './admin-role.ts';
-import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
+import type { RoleContext, RunningRole } from './run-role.ts';
 
 export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
   requireService(context.settings);
-  return startParts(context.log, async (parts) => {
-    const admin = await startAdminRole(context);
-    parts.add('admin', () => admin.close());
-    const worker = await startWorkerRole(context);
-    parts.add('worker', () => worker.close());
-    const addresses = { ...admin.addresses, ...worker.addresses };
-    return { addresses, ready: worker.ready, close: () => parts.close() };
-  });
+  await using starting = new AsyncDisposableStack();
+  const { addresses, close } = await startAdminRole(context);
+  starting.defer(close);
+  const worker = await startWorkerRole(context);
+  starting.defer(() => worker.close());
+  const parts = starting.move();
+  return { addresses, ready: worker.ready, close: () => parts.disposeAsync() };
 }
 
 export interface RunningWorkerRole extends RunningRole {
   readonly ready: Promise<void>;
 }
 
-export async function startWorkerRole(context: RoleContext): Promise<RunningWorkerRole> {
+async function startWorkerRole(context: RoleContext): Promise<RunningWorker> {
   const { settings, log } = context;
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
@@ -43,5 +42,5 @@ export async function startWorkerRole(context: RoleContext): Promise<RunningWork
       });
     },
   });
-  return { addresses: {}, ready: worker.ready, close: () => worker.close() };
+  return worker;
 }

@@ -81,7 +81,9 @@ let openBars = 0;
 
 /** The library draws it again every second, because the time changes. */
 function barProgress(what: string): Progress {
-  const { Format, SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
+  const { Format, SingleBar } = createRequire(import.meta.url)(
+    'cli-progress',
+  ) as typeof import('cli-progress');
   const bar = new SingleBar({
     format(options, params, payload) {
       const counts = params.value === 0 ? '' : ' {value} {note}';
