@@ -156,3 +156,15 @@ function untilStopped(stopping: AbortController, log: Logger): Promise<void> {
 export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
+
+/** When one part cannot start, those that did are closed, the newest first. */
+export async function startParts<T>(start: (parts: AsyncDisposableStack) => Promise<T>): Promise<T> {
+  const parts = new AsyncDisposableStack();
+  try {
+    return await start(parts);
+  } catch (error) {
+    // The part that could not start is the reason; what fails to close after it is not.
+    await parts.disposeAsync().catch(() => undefined);
+    throw error;
+  }
+}

@@ -13,7 +13,7 @@ import { type ComponentHealth, startChecks } from '../../lib/health/health.ts';
 import { endProcess, findProcesses } from '../../lib/processes.ts';
 import { claimDataFolder } from '../../warehouse/data-folder.ts';
 import { CliError, type DescribedError, EXIT, type ExitCode } from '../errors.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { endpointCheck } from './watch-endpoint.ts';
 
 export type ChildRole = 'webhook' | 'worker';
@@ -53,45 +53,45 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
   // The real path, because processes are found by it.
   const settings: Settings = { ...given.settings, dataDir: await realpath(given.settings.dataDir) };
   const context: RoleContext = { ...given, settings };
-  await using starting = new AsyncDisposableStack();
-  const lock = await takeUpLock(settings);
-  starting.defer(() => lock.release());
-  // Processes of a killed `up` end by themselves unless they are frozen or blocked.
-  for (const pid of findProcesses([CHILD_MAIN, settings.dataDir])) await endProcess(pid, 0);
-  const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
-  starting.defer(async () => (await temporal?.catch(() => null))?.close());
-  const endpoint = startProcess('webhook', context, ({ webhook }) => ({
-    ...settings,
-    webhook: withPort(settings.webhook, webhook),
-  }));
-  starting.defer(endpoint.close);
-  const worker = startProcess('worker', context, ({ dashboard }) => ({
-    ...settings,
-    admin: withPort(settings.admin, dashboard),
-  }));
-  starting.defer(worker.close);
+  return startParts(async (parts) => {
+    const lock = await takeUpLock(settings);
+    parts.defer(() => lock.release());
+    // Processes of a killed `up` end by themselves unless they are frozen or blocked.
+    for (const pid of findProcesses([CHILD_MAIN, settings.dataDir])) await endProcess(pid, 0);
+    const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
+    parts.defer(async () => (await temporal?.catch(() => null))?.close());
+    const endpoint = startProcess('webhook', context, ({ webhook }) => ({
+      ...settings,
+      webhook: withPort(settings.webhook, webhook),
+    }));
+    parts.defer(endpoint.close);
+    const worker = startProcess('worker', context, ({ dashboard }) => ({
+      ...settings,
+      admin: withPort(settings.admin, dashboard),
+    }));
+    parts.defer(worker.close);
 
-  /** The worker shows the states on the admin port. */
-  async function forwardStates(): Promise<void> {
-    const state = endpoint.state();
-    if (state === null)
-      health.set('endpoint', { isHealthy: false, detail: 'Its process is being restarted.' });
-    const components = { ...state?.components, ...health.report().components };
-    const text = `${await metrics.ownText()}\n${state?.metrics ?? ''}`;
-    worker.send({ kind: 'neighbours', state: { components, metrics: text } });
-  }
-  const checks = startChecks(context);
-  starting.defer(() => checks.close());
-  checks.add(
-    endpointCheck(() => (endpoint.state() && endpoint.addresses().webhook) ?? null, context),
-    { component: 'processes', everyMs: FORWARD_EVERY_MS, run: forwardStates },
-  );
-  stopping.throwIfAborted();
-  const stopped = once(stopping, 'abort').then(() => Promise.reject(stopping.reason));
-  await Promise.race([Promise.all([endpoint.started, worker.started, temporal]), stopped]);
-  const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
-  const parts = starting.move();
-  return { addresses, close: () => parts.disposeAsync() };
+    /** The worker shows the states on the admin port. */
+    async function forwardStates(): Promise<void> {
+      const state = endpoint.state();
+      if (state === null)
+        health.set('endpoint', { isHealthy: false, detail: 'Its process is being restarted.' });
+      const components = { ...state?.components, ...health.report().components };
+      const text = `${await metrics.ownText()}\n${state?.metrics ?? ''}`;
+      worker.send({ kind: 'neighbours', state: { components, metrics: text } });
+    }
+    const checks = startChecks(context);
+    parts.defer(() => checks.close());
+    checks.add(
+      endpointCheck(() => (endpoint.state() && endpoint.addresses().webhook) ?? null, context),
+      { component: 'processes', everyMs: FORWARD_EVERY_MS, run: forwardStates },
+    );
+    stopping.throwIfAborted();
+    const stopped = once(stopping, 'abort').then(() => Promise.reject(stopping.reason));
+    await Promise.race([Promise.all([endpoint.started, worker.started, temporal]), stopped]);
+    const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
+    return { addresses, close: () => parts.disposeAsync() };
+  });
 }
 
 export async function startTemporalRole({ settings, log }: RoleContext): Promise<RunningRole> {

@@ -16,69 +16,69 @@ import { startForwarder } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine, reportDropped } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { endpointCheck } from './watch-endpoint.ts';
 
 /** The endpoint starts first, because deliveries that it misses are lost. */
-export async function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
-  await using starting = new AsyncDisposableStack();
-  const webhook = await startWebhookRole(context);
-  starting.defer(() => webhook.close());
-  const checks = startChecks(context);
-  starting.defer(() => checks.close());
-  checks.add(endpointCheck(() => webhook.addresses.webhook ?? null, context));
-  const probes = await startProbesRole(context);
-  starting.defer(() => probes.close());
-  const parts = starting.move();
-  return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.disposeAsync() };
+export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
+  return startParts(async (parts) => {
+    const webhook = await startWebhookRole(context);
+    parts.defer(() => webhook.close());
+    const checks = startChecks(context);
+    parts.defer(() => checks.close());
+    checks.add(endpointCheck(() => webhook.addresses.webhook ?? null, context));
+    const probes = await startProbesRole(context);
+    parts.defer(() => probes.close());
+    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.disposeAsync() };
+  });
 }
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
   const { settings, log, metrics, health, alerts } = context;
   await claimDataFolder(settings.dataDir, settings.environment);
-  await using starting = new AsyncDisposableStack();
-  const archive = await openArchive(settings);
-  starting.defer(() => archive.close());
-  const service = hasService(settings) ? createBillingService({ settings, archive, log, metrics }) : null;
-  if (service !== null) starting.defer(() => service.close());
-  const clocks = [service?.clock, archive.clock].filter((clock) => clock !== undefined);
-  await refuseWrongClock(clocks);
-  const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
-  const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
-    onDropped: reportDropped({ log, alerts }),
-  });
-  const partner = fetchPartner(service, context);
-  starting.defer(() => partner.close());
-  const temporal = linkOnDemand(settings, log);
-  starting.defer(() => temporal.close());
+  return startParts(async (parts) => {
+    const archive = await openArchive(settings);
+    parts.defer(() => archive.close());
+    const service = hasService(settings) ? createBillingService({ settings, archive, log, metrics }) : null;
+    if (service !== null) parts.defer(() => service.close());
+    const clocks = [service?.clock, archive.clock].filter((clock) => clock !== undefined);
+    await refuseWrongClock(clocks);
+    const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
+    const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine, {
+      onDropped: reportDropped({ log, alerts }),
+    });
+    const partner = fetchPartner(service, context);
+    parts.defer(() => partner.close());
+    const temporal = linkOnDemand(settings, log);
+    parts.defer(() => temporal.close());
 
-  const shared = {
-    ...context,
-    inbox,
-    archive,
-    quarantine,
-    partnerIds: partner.ids,
-    onFatal: context.fatal,
-  };
-  const forwarder = startForwarder({ ...shared, send: temporal.send });
-  starting.defer(() => forwarder.close());
-  const server = await startWebhook(shared);
-  starting.defer(() => server.close());
-  temporal.loadSoon();
-  const checks = startChecks({ log, health, alerts });
-  starting.defer(() => checks.close());
-  checks.add(clockCheck(clocks));
-  const { tls, tlsCert, tlsKey } = settings.webhook;
-  if (tls && tlsCert !== null && tlsKey !== null) {
-    const check = certificateCheck(
-      'certificate',
-      { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
-      { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
-    );
-    checks.add(check);
-  }
-  const parts = starting.move();
-  return { addresses: { webhook: server.url }, close: () => parts.disposeAsync() };
+    const shared = {
+      ...context,
+      inbox,
+      archive,
+      quarantine,
+      partnerIds: partner.ids,
+      onFatal: context.fatal,
+    };
+    const forwarder = startForwarder({ ...shared, send: temporal.send });
+    parts.defer(() => forwarder.close());
+    const server = await startWebhook(shared);
+    parts.defer(() => server.close());
+    temporal.loadSoon();
+    const checks = startChecks({ log, health, alerts });
+    parts.defer(() => checks.close());
+    checks.add(clockCheck(clocks));
+    const { tls, tlsCert, tlsKey } = settings.webhook;
+    if (tls && tlsCert !== null && tlsKey !== null) {
+      const check = certificateCheck(
+        'certificate',
+        { setting: 'BILLSYNC_WEBHOOK_TLS_CERT', path: tlsCert },
+        { key: { setting: 'BILLSYNC_WEBHOOK_TLS_KEY', path: tlsKey } },
+      );
+      checks.add(check);
+    }
+    return { addresses: { webhook: server.url }, close: () => parts.disposeAsync() };
+  });
 }
 
 const LOADED_AFTER_MS = 3_000;

@@ -5,20 +5,20 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import { startAdminRole } from './admin-role.ts';
-import type { RoleContext, RunningRole } from './run-role.ts';
+import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 
 export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
   requireService(context.settings);
-  await using starting = new AsyncDisposableStack();
-  const { addresses, close } = await startAdminRole(context);
-  starting.defer(close);
-  const worker = await startWorkerRole(context);
-  starting.defer(() => worker.close());
-  const parts = starting.move();
-  return { addresses, ready: worker.ready, close: () => parts.disposeAsync() };
+  return startParts(async (parts) => {
+    const admin = await startAdminRole(context);
+    parts.defer(() => admin.close());
+    const worker = await startWorkerRole(context);
+    parts.defer(() => worker.close());
+    return { addresses: admin.addresses, ready: worker.ready, close: () => parts.disposeAsync() };
+  });
 }
 
-export interface RunningWorkerRole extends RunningRole {
+interface RunningWorkerRole extends RunningRole {
   readonly ready: Promise<void>;
 }
 
