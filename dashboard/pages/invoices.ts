@@ -11,8 +11,8 @@ import {
   type PageContext,
   type PublishedPage,
   readPublished,
-  sendCached,
   sendMessage,
+  sendPage,
   sendPublished,
 } from '../page-context.ts';
 import { rowsOfInvoices } from '../published-statements.ts';
@@ -45,8 +45,8 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
       const [named] = await readPublished(context, (run) => run('invoice-by-number', { number: id }));
       if (named !== undefined) return reply.redirect(`/invoices/${named.invoice_id}`, 302);
     }
-    const { value, isFormer } = await cachedPage(context, request, () => invoicePage(context, id));
-    if (value !== null) return sendCached(context, reply, { value, isFormer });
+    const page = await cachedPage(context, request, () => invoicePage(context, id));
+    if (page !== null) return sendPage(context, reply, page);
     return sendMessage(context, reply.code(404), {
       ...{ title: 'No such invoice', section: '/invoices' },
       message: `There is no invoice ${id}, or it is not published yet. The field above finds invoices by part of their number.`,

@@ -5,7 +5,6 @@ import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import { filtersOf, isForPrograms, periodOf, type Query } from '../address.ts';
 import { periodMenu } from '../filter-form.ts';
-import type { CachedPage } from '../page-cache.ts';
 import {
   asOfHead,
   asOfNow,
@@ -26,7 +25,6 @@ const CHART = { width: 1000, maxBars: 10 };
 const MAX_ACTIONS = 4;
 
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
-  context.cache.offer('/', () => publishedPart(context, {}), { isFirst: true });
   app.get('/', async (request, reply) => {
     const query = request.query as Query;
     checkFilters(filtersOf(query));
@@ -41,13 +39,13 @@ async function overview(
   context: PageContext,
   request: FastifyRequest,
   saved: SavedViews,
-): Promise<CachedPage<PublishedPage>> {
+): Promise<PublishedPage> {
   const query = request.query as Query;
-  const { value, isFormer } = await cachedPage(context, request, () => publishedPart(context, query)).catch(
-    (error) => ({ value: withoutSpend(error, request), isFormer: false }),
+  const part = await cachedPage(context, request, () => publishedPart(context, query)).catch((error) =>
+    withoutSpend(error, request),
   );
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
-  const { asOf, data, ...published } = value;
+  const { asOf, data, ...published } = part;
   // A damaged file of views does not fail the page.
   const views = await saved.list().then(
     (list) => ({ views: list, viewsProblem: null }),
@@ -60,7 +58,7 @@ async function overview(
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
   };
   const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };
-  return { value: { ...page, values, data: { ...data, views: views.views, quarantined } }, isFormer };
+  return { ...page, values, data: { ...data, views: views.views, quarantined } };
 }
 
 function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
