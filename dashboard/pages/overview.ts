@@ -15,7 +15,7 @@ import {
   readPublished,
   withReports,
 } from '../page-context.ts';
-import { type RunStatement, rowsOfInvoices } from '../published-statements.ts';
+import { type InvoicesRequest, type RunStatement, runInvoices } from '../published-statements.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { count, instant } from '../views.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
@@ -95,21 +95,26 @@ function withoutSpend(error: unknown, request: FastifyRequest): WholePart {
   return error.part;
 }
 
-const COLUMNS = {
-  attention: ['invoice_id', 'invoice_number', 'tenant', 'reason_code', 'reason', 'state_since'],
-  contradicted: [
-    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
-    ...['billing_cost', 'currency_code', 'loaded_at'],
-  ],
-} as const;
+interface InvoiceList extends Pick<InvoicesRequest, 'states' | 'sort'> {
+  readonly columns: readonly string[];
+}
 
-async function listed(run: RunStatement, list: keyof typeof COLUMNS): Promise<readonly ReportRow[]> {
-  const ids = await run(list);
-  const found = ids[0]?.found ?? null;
-  return (await rowsOfInvoices(run, ids)).map((row) => ({
-    ...Object.fromEntries(COLUMNS[list].map((column) => [column, row[column] ?? null])),
-    found,
-  }));
+const ATTENTION: InvoiceList = {
+  ...{ states: ['needs_attention'], sort: 'waiting' },
+  columns: ['invoice_id', 'invoice_number', 'tenant', 'reason_code', 'reason', 'state_since', 'found'],
+};
+const CONTRADICTED: InvoiceList = {
+  ...{ states: ['loaded'], sort: 'loaded' },
+  columns: [
+    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
+    ...['billing_cost', 'currency_code', 'loaded_at', 'found'],
+  ],
+};
+const MAX_LISTED = 20;
+
+async function listed(run: RunStatement, { columns, ...list }: InvoiceList): Promise<readonly ReportRow[]> {
+  const rows = await runInvoices(run, { ...list, limit: MAX_LISTED });
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column] ?? null])));
 }
 
 function actionsOf(
@@ -163,8 +168,8 @@ async function publishedPart(context: PageContext, query: Query): Promise<WholeP
   const reading = readPublished(context, async (run) => ({
     asOf: await asOfNow(run),
     states: await run('states'),
-    attention: await listed(run, 'attention'),
-    contradicted: await listed(run, 'contradicted'),
+    attention: await listed(run, ATTENTION),
+    contradicted: await listed(run, CONTRADICTED),
   }));
   reading.catch(() => undefined);
   const { gaps, months, spend, late } = await sumsOf(context, query);
