@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
-import { CommandFailure, EXIT, systemFailure } from './verb.ts';
+import { CommandFailure, EXIT } from './verb.ts';
 
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
@@ -23,9 +23,14 @@ export function decimalNumber(text: string): number {
 }
 
 /** `a=1`, `b=null` to `{a: '1', b: null}`. @throws CommandFailure for a text without `=` */
-export function pairs(texts: readonly string[] = []): Record<string, string | null> {
+/** The values of a repeated option. */
+function listOf(option: unknown): readonly string[] {
+  return option === undefined ? [] : (option as readonly string[]);
+}
+
+export function pairs(option: unknown): Record<string, string | null> {
   return Object.fromEntries(
-    texts.map((text) => {
+    listOf(option).map((text) => {
       const at = text.indexOf('=');
       if (at < 1) throw new CommandFailure(EXIT.usage, [`"${text}" is not field=value.`]);
       const value = text.slice(at + 1);
@@ -35,9 +40,9 @@ export function pairs(texts: readonly string[] = []): Record<string, string | nu
 }
 
 /** @throws CommandFailure for a line without a colon */
-export function headerLines(lines: readonly string[]): Record<string, string> {
+export function headerLines(option: unknown): Record<string, string> {
   return Object.fromEntries(
-    lines.map((line) => {
+    listOf(option).map((line) => {
       const at = line.indexOf(':');
       if (at < 1) throw new CommandFailure(EXIT.usage, [`"${line}" is not "Name: value".`]);
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
@@ -58,13 +63,9 @@ export function jsonFile(path: string): Record<string, unknown> {
   }
 }
 
-/** @param path 0 is stdin. @throws CommandFailure when the file cannot be read */
+/** @param path 0 is stdin. @throws the system's error when the file cannot be read */
 export function textOf(path: string | 0): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw systemFailure(error, path === 0 ? 'stdin' : path) ?? error;
-  }
+  return readFileSync(path, 'utf8');
 }
 
 export function given(values: Record<string, unknown>): Record<string, unknown> {

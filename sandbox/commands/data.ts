@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { ActivityLine } from '../state/activity.ts';
 import { given, wholeNumber } from './arguments.ts';
@@ -11,6 +12,8 @@ import {
   verb,
   verbCommand,
 } from './verb.ts';
+
+const POLL_MS = 500;
 
 interface LogsOptions extends VerbOptions {
   readonly follow?: boolean;
@@ -27,24 +30,22 @@ export function logsCommand(): Command {
     .action((options: LogsOptions) => conclude(options, () => logs(options)));
 }
 
-async function logs(options: LogsOptions): Promise<void> {
-  const lineOf = (line: ActivityLine) =>
-    options.ndjson === true
-      ? JSON.stringify(snakeKeys(line))
-      : `${line.at}  ${line.kind.padEnd(8)}  ${line.message}`;
+async function logs({ follow, ndjson, ...options }: LogsOptions): Promise<void> {
   const client = new AdminClient(options);
   const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
-  process.once('SIGTERM', () => stop.abort());
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
+  const linesAfter = (sequence: number) =>
+    client.call({ method: 'GET', path: `/activity?after=${sequence}` }) as Promise<ActivityLine[]>;
+  const show = (lines: readonly ActivityLine[]) =>
+    print(lines.map((line) => (ndjson === true ? JSON.stringify(snakeKeys(line)) : lineOf(line))));
   try {
-    if (options.follow !== true) {
-      const activity = (await client.call({ method: 'GET', path: '/activity' })) as ActivityLine[];
-      if (options.json === true) printJson(activity);
-      else print(activity.map(lineOf));
-      return;
-    }
-    for await (const line of client.lines('/activity/follow', stop.signal)) {
-      print([lineOf(JSON.parse(line) as ActivityLine)]);
+    const earlier = await linesAfter(0);
+    if (follow !== true) return options.json === true ? printJson(earlier) : show(earlier);
+    for (let last = earlier.at(-1); ; ) {
+      await sleep(POLL_MS, undefined, { signal: stop.signal });
+      const lines = await linesAfter(last?.sequence ?? 0);
+      show(lines);
+      last = lines.at(-1) ?? last;
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -53,14 +54,12 @@ async function logs(options: LogsOptions): Promise<void> {
   }
 }
 
-interface SeedOptions extends VerbOptions {
-  readonly invoices?: number;
-  readonly months?: number;
-  readonly shipments?: number;
+function lineOf({ at, kind, message }: ActivityLine): string {
+  return `${at}  ${kind.padEnd(8)}  ${message}`;
 }
 
 export function seedCommand(): Command {
-  return verb<SeedOptions>('seed', {
+  return verb('seed', {
     description: 'generate invoices of every tenant in every status',
     example: 'seed --invoices 30 --shipments 100\n  billsync sandbox seed --months 12',
     writes: true,
@@ -78,7 +77,7 @@ export function seedCommand(): Command {
       path: '/seed',
       body: given({ invoices, months, shipments }),
     }),
-    lines: (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
+    print: (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
   });
 }
 
@@ -89,6 +88,6 @@ export function resetCommand(): Command {
     writes: true,
     confirm: () => 'Remove everything but credentials and tenants?',
     call: () => ({ method: 'POST', path: '/reset' }),
-    lines: () => ['The sandbox is reset'],
+    print: () => ['The sandbox is reset'],
   });
 }

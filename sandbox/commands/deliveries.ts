@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { type Delivery, EVENT_TYPES } from '../model.ts';
 import { given, path, wholeNumber, withQuery } from './arguments.ts';
-import { group, table, type VerbOptions, verb } from './verb.ts';
+import { group, table, verb } from './verb.ts';
 
 export function testEventCommand(): Command {
-  return verb<VerbOptions & { readonly eventType?: string }>('test-event [registrationId]', {
+  return verb('test-event [registrationId]', {
     description: 'send a test payload to a webhook, active or not; without an id, to every webhook',
     example: 'test-event 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_created',
     writes: true,
@@ -14,12 +14,12 @@ export function testEventCommand(): Command {
       path: id === '' ? '/registrations/test-event' : path`/registrations/${id}/test-event`,
       body: given({ eventType }),
     }),
-    lines: (answer) => deliveryTable([answer as Delivery | Delivery[]].flat()),
+    print: deliveryTable,
   });
 }
 
 export function resendCommand(): Command {
-  return verb<VerbOptions & { readonly webhook?: string }>('resend <eventId>', {
+  return verb('resend <eventId>', {
     description: 'deliver an event once more',
     example: 'resend 9fc82c2c-f7a8-42f0-a415-59cc23f7adf8',
     writes: true,
@@ -29,18 +29,12 @@ export function resendCommand(): Command {
       path: path`/events/${eventId}/resend`,
       body: given({ registrationId: webhook }),
     }),
-    lines: (answer) => deliveryTable(answer as readonly Delivery[]),
+    print: deliveryTable,
   });
 }
 
-interface ListOptions extends VerbOptions {
-  readonly state?: string;
-  readonly invoice?: string;
-  readonly limit?: number;
-}
-
 export function deliveriesCommand(): Command {
-  const list = verb<ListOptions>('list', {
+  const list = verb('list', {
     description: 'list deliveries with their attempts, newest first',
     example: 'deliveries list --state failed',
     options: (command) =>
@@ -52,28 +46,23 @@ export function deliveriesCommand(): Command {
       method: 'GET',
       path: withQuery('/deliveries', { state, invoiceId: invoice, limit }),
     }),
-    lines: (answer) => deliveryTable(answer as readonly Delivery[]),
+    print: deliveryTable,
   });
   const show = verb('show <deliveryId>', {
     description: 'show one delivery with its payload and attempts',
     example: 'deliveries show 3b67d484-e27a-4590-9ac9-c196b482a073',
     call: (id) => ({ method: 'GET', path: path`/deliveries/${id}` }),
-    lines: (answer) => [JSON.stringify(answer, null, 2)],
+    print: (answer) => [JSON.stringify(answer, null, 2)],
   });
   return group('deliveries', 'the delivery log', [list, show]);
 }
 
-function deliveryTable(deliveries: readonly Delivery[]): string[] {
-  return table(
-    ['DELIVERY ID', 'EVENT', 'STATE', 'ATTEMPTS', 'LAST', 'WEBHOOK', 'EVENT ID'],
-    deliveries.map((one) => [
-      one.deliveryId,
-      one.eventType,
-      one.state,
-      one.attempts.length,
-      one.attempts.at(-1)?.status ?? one.attempts.at(-1)?.error,
-      one.registrationName,
-      one.eventId,
-    ]),
-  );
+function deliveryTable(answer: unknown): string[] {
+  const rows = ([answer].flat() as Delivery[]).map(({ attempts, ...delivery }) => {
+    const last = attempts.at(-1);
+    return { ...delivery, attempts: attempts.length, last: last?.status ?? last?.error };
+  });
+  return table(rows, [
+    ...['deliveryId', 'eventType', 'state', 'attempts', 'last', 'registrationName', 'eventId'],
+  ]);
 }

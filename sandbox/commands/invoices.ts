@@ -1,25 +1,15 @@
 import { Argument, type Command } from 'commander';
-import { EVENT_TYPES, INTERNAL_STATUSES, type Invoice } from '../model.ts';
+import { EVENT_TYPES, INTERNAL_STATUSES } from '../model.ts';
 import { collect, given, jsonFile, pairs, path, wholeNumber, withQuery } from './arguments.ts';
-import { CommandFailure, EXIT, group, table, type VerbOptions, verb } from './verb.ts';
+import { CommandFailure, EXIT, group, type Options, verb } from './verb.ts';
 
-interface TriggerOptions extends VerbOptions {
-  readonly tenant?: string;
-  readonly partnerLevel?: boolean;
-  readonly shipments?: number;
-  readonly times?: number;
-  readonly set?: readonly string[];
-  readonly file?: string;
-}
-
-interface ListOptions extends VerbOptions {
-  readonly status?: string;
-  readonly tenant?: string;
-  readonly limit?: number;
-}
+const INVOICE = [
+  ...['invoiceId', 'invoiceNumber', 'status', 'shipmentCount', 'totalAmount', 'currencyCode', 'tenantId'],
+];
+export const MOVED = ['invoiceId', 'invoiceNumber', 'status'];
 
 export function triggerCommand(): Command {
-  return verb<TriggerOptions>('trigger', {
+  return verb('trigger', {
     description: 'generate an invoice and take it as far as the event',
     example: 'trigger invoice_finalized --tenant 000417 --shipments 40 --set currencyCode=EUR',
     writes: true,
@@ -37,11 +27,9 @@ export function triggerCommand(): Command {
       path: '/trigger',
       body: { eventType, ...given({ times: options.times }), invoice: invoiceOf(options) },
     }),
-    lines: (answer) => invoiceTable(answer as readonly Invoice[]),
+    print: INVOICE,
   });
 }
-
-type MoveOptions = VerbOptions & { readonly all?: boolean };
 
 export function moveCommands(): Command[] {
   return [
@@ -58,28 +46,30 @@ function move(name: string, description: string): Command {
     example: `${name} 66271f59-6785-4f34-b6a1-dc40606f2d81`,
     writes: true,
     call: (invoiceId) => ({ method: 'POST', path: path`/invoices/${invoiceId}/${name}` }),
-    lines: (answer) => invoiceTable([answer as Invoice]),
+    print: INVOICE,
   });
 }
 
 function bulkMove(name: string, description: string): Command {
-  return verb<MoveOptions>(`${name} [invoiceId]`, {
+  return verb(`${name} [invoiceId]`, {
     description,
     example: `${name} 66271f59-6785-4f34-b6a1-dc40606f2d81`,
     writes: true,
     options: (command) => command.option('--all', `every invoice that is ready to ${name}`),
-    call: (invoiceId, { all = false }) => {
-      if ((invoiceId === '') !== all)
+    call: (invoiceId, { all }) => {
+      if ((invoiceId === '') !== (all === true))
         throw new CommandFailure(EXIT.usage, ['Name one invoice, or use --all.']);
-      return { method: 'POST', path: all ? path`/invoices/${name}` : path`/invoices/${invoiceId}/${name}` };
+      return {
+        method: 'POST',
+        path: all === true ? path`/invoices/${name}` : path`/invoices/${invoiceId}/${name}`,
+      };
     },
-    lines: (answer) =>
-      Array.isArray(answer) ? moved(answer as Invoice[]) : invoiceTable([answer as Invoice]),
+    print: MOVED,
   });
 }
 
 export function invoicesCommand(): Command {
-  const list = verb<ListOptions>('list', {
+  const list = verb('list', {
     description: 'list invoices, newest first',
     example: 'invoices list --status APPROVED',
     options: (command) =>
@@ -91,43 +81,24 @@ export function invoicesCommand(): Command {
       method: 'GET',
       path: withQuery('/invoices', { status, tenant, limit }),
     }),
-    lines: (answer) => invoiceTable(answer as readonly Invoice[]),
+    print: INVOICE,
   });
   const show = verb('show <invoiceId>', {
     description: 'show one invoice with its history and files',
     example: 'invoices show 66271f59-6785-4f34-b6a1-dc40606f2d81 --json',
     call: (invoiceId) => ({ method: 'GET', path: path`/invoices/${invoiceId}` }),
-    lines: (answer) => [JSON.stringify(answer, null, 2)],
+    print: (answer) => [JSON.stringify(answer, null, 2)],
   });
   return group('invoices', 'the invoices of the account', [list, show]);
 }
 
 /** Options replace the fields of the file one by one. */
-function invoiceOf({ file, tenant, partnerLevel, shipments, set }: TriggerOptions): Record<string, unknown> {
-  const fromFile = file === undefined ? {} : jsonFile(file);
+function invoiceOf({ file, tenant, partnerLevel, shipments, set }: Options): Record<string, unknown> {
+  const fromFile = file === undefined ? {} : jsonFile(String(file));
   const fields = { ...(fromFile.set as object | undefined), ...pairs(set) };
   return {
     ...fromFile,
     ...given({ tenant, partnerLevel, shipments }),
     ...(Object.keys(fields).length === 0 ? {} : { set: fields }),
   };
-}
-
-export function moved(invoices: readonly Invoice[]): string[] {
-  return invoices.map((one) => `${one.invoiceId}  ${one.invoiceNumber}  ${one.status}`);
-}
-
-function invoiceTable(invoices: readonly Invoice[]): string[] {
-  return table(
-    ['INVOICE ID', 'NUMBER', 'STATUS', 'ROWS', 'TOTAL', 'CURRENCY', 'LEVEL'],
-    invoices.map((one) => [
-      one.invoiceId,
-      one.invoiceNumber,
-      one.status,
-      one.shipmentCount,
-      one.totalAmount,
-      one.currencyCode,
-      one.tenantId === null ? 'partner' : 'tenant',
-    ]),
-  );
 }

@@ -1,36 +1,26 @@
 import { type Command, Option } from 'commander';
-import type { Invoice, Schedule } from '../model.ts';
 import { collect, decimalNumber, given, pairs, path, wholeNumber } from './arguments.ts';
-import { moved } from './invoices.ts';
-import { group, table, type VerbOptions, verb } from './verb.ts';
+import { MOVED } from './invoices.ts';
+import { group, type Options, verb } from './verb.ts';
 
-interface ScheduleOptions extends VerbOptions {
-  readonly name?: string;
-  readonly every?: number;
-  readonly level?: string;
-  readonly tenant?: readonly string[];
-  readonly autoApprove?: boolean;
-  readonly override?: readonly string[];
-  readonly shipments?: number;
-  readonly enabled?: boolean;
-}
+const SCHEDULE = ['scheduleId', 'name', 'level', 'autoApprove', 'everySeconds', 'lastRunAt'];
 
 export function schedulesCommand(): Command {
   const list = verb('list', {
     description: 'list billing schedules',
     example: 'schedules list',
     call: () => ({ method: 'GET', path: '/schedules' }),
-    lines: (answer) => scheduleTable(answer as readonly Schedule[]),
+    print: SCHEDULE,
   });
-  const add = verb<ScheduleOptions>('add', {
+  const add = verb('add', {
     description: 'create a billing schedule',
     example: 'schedules add --name weekly --auto-approve --override 000417=false',
     writes: true,
     options: (command) => withSettings(command.requiredOption('--name <name>', 'its name')),
     call: (_, options) => ({ method: 'POST', path: '/schedules', body: bodyOf(options) }),
-    lines: (answer) => scheduleTable([answer as Schedule]),
+    print: SCHEDULE,
   });
-  const edit = verb<ScheduleOptions>('edit <scheduleId>', {
+  const edit = verb('edit <scheduleId>', {
     description: 'change settings of a billing schedule',
     example: 'schedules edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --no-auto-approve',
     writes: true,
@@ -40,14 +30,14 @@ export function schedulesCommand(): Command {
         'leave invoices in DRAFT',
       ),
     call: (id, options) => ({ method: 'PATCH', path: path`/schedules/${id}`, body: bodyOf(options) }),
-    lines: (answer) => scheduleTable([answer as Schedule]),
+    print: SCHEDULE,
   });
   const run = verb('run <scheduleId>', {
     description: 'generate its invoices now',
     example: 'schedules run 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11',
     writes: true,
     call: (id) => ({ method: 'POST', path: path`/schedules/${id}/run` }),
-    lines: (answer) => moved(answer as readonly Invoice[]),
+    print: MOVED,
   });
   const remove = verb('delete <scheduleId>', {
     description: 'delete a billing schedule; its invoices stay',
@@ -55,7 +45,7 @@ export function schedulesCommand(): Command {
     writes: true,
     confirm: (id) => `Delete the billing schedule ${id}?`,
     call: (id) => ({ method: 'DELETE', path: path`/schedules/${id}` }),
-    lines: () => ['Deleted'],
+    print: () => ['Deleted'],
   });
   return group('schedules', 'billing schedules', [list, add, edit, run, remove]);
 }
@@ -76,7 +66,7 @@ function withSettings(command: Command): Command {
     .option('--no-enabled', 'do not run automatically');
 }
 
-function bodyOf(options: ScheduleOptions): Record<string, unknown> {
+function bodyOf(options: Options): Record<string, unknown> {
   const overrides = Object.entries(pairs(options.override)).map(([tenant, on]) => [tenant, on === 'true']);
   return given({
     name: options.name,
@@ -88,18 +78,4 @@ function bodyOf(options: ScheduleOptions): Record<string, unknown> {
     shipments: options.shipments,
     enabled: options.enabled,
   });
-}
-
-function scheduleTable(schedules: readonly Schedule[]): string[] {
-  return table(
-    ['SCHEDULE ID', 'NAME', 'LEVEL', 'AUTO-APPROVE', 'EVERY', 'LAST RUN'],
-    schedules.map((one) => [
-      one.scheduleId,
-      one.name,
-      one.level,
-      one.autoApprove ? 'yes' : 'no',
-      one.everySeconds === null ? 'on request' : `${one.everySeconds} s`,
-      one.lastRunAt,
-    ]),
-  );
 }

@@ -3,7 +3,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
 import { namedValues } from './account.ts';
 import { decimalNumber, given, wholeNumber } from './arguments.ts';
-import { CommandFailure, conclude, dataDirOf, EXIT, snakeKeys, systemFailure } from './verb.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, snakeKeys } from './verb.ts';
 
 interface ServeOptions extends SandboxOptions {
   readonly data?: string;
@@ -95,7 +95,7 @@ async function start(options: ServeOptions): Promise<Sandbox> {
         'Use another port with --port, or 0.',
       ]);
     }
-    throw systemFailure(error, dataDirOf(options)) ?? error;
+    throw error;
   }
 }
 
@@ -103,7 +103,7 @@ function announce(sandbox: Sandbox, json: boolean): void {
   const addresses = snakeKeys(sandbox.connection) as Readonly<Record<string, string>>;
   const production = snakeKeys(sandbox.production.connection);
   if (json) process.stdout.write(`${JSON.stringify({ ...addresses, production })}\n`);
-  else for (const line of namedValues(addresses)) process.stderr.write(`${line}\n`);
+  else for (const line of namedValues(sandbox.connection)) process.stderr.write(`${line}\n`);
   process.stderr.write(
     `The sandbox is ready; Ctrl-C stops it. Its page: ${sandbox.pageUrl}\n` +
       'The production account: billsync sandbox connection --production\n',

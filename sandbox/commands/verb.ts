@@ -39,37 +39,30 @@ export class AdminClient {
   }
 
   /** null for an empty answer. @throws CommandFailure with the sandbox's message */
-  async call({ method, path, body }: AdminCall): Promise<unknown> {
-    const response = await this.#request(method, path, body);
-    const text = await response.body.text();
-    const answer: unknown = text === '' ? null : JSON.parse(text);
-    if (response.statusCode < 400) return answer;
-    const { error_description: description = text } = (answer ?? {}) as { error_description?: string };
-    throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
+  async call(call: AdminCall): Promise<unknown> {
+    const text = await this.text(call);
+    return text === '' ? null : JSON.parse(text);
   }
 
-  async *lines(path: string, signal?: AbortSignal): AsyncGenerator<string> {
-    const response = await this.#request('GET', path, undefined, signal);
-    let rest = '';
-    for await (const chunk of response.body.setEncoding('utf8')) {
-      const parts = `${rest}${chunk}`.split('\n');
-      rest = parts.pop() ?? '';
-      yield* parts;
-    }
+  async text({ method, path, body }: AdminCall): Promise<string> {
+    const response = await this.#request(method, path, body);
+    const text = await response.body.text();
+    if (response.statusCode < 400) return text;
+    const { error_description: description = text } = JSON.parse(text) as { error_description?: string };
+    throw new CommandFailure(exitCodeOf(response.statusCode), [description]);
   }
 
   close(): Promise<void> {
     return this.#agent.destroy();
   }
 
-  async #request(method: AdminCall['method'], path: string, body: unknown, signal?: AbortSignal) {
+  async #request(method: AdminCall['method'], path: string, body: unknown) {
     try {
       return await request(`${this.#url}${path}`, {
         method,
         dispatcher: this.#agent,
         bodyTimeout: 0,
         headersTimeout: 0,
-        ...(signal === undefined ? {} : { signal }),
         ...(body === undefined
           ? {}
           : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
@@ -91,7 +84,7 @@ function readCa(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const message = systemFailure(error, path)?.message ?? `The CA file ${path} cannot be read.`;
+    const { message } = error as Error;
     throw new CommandFailure(EXIT.usage, [message, '  → name the CA of the sandbox with --ca-file']);
   }
 }
@@ -101,32 +94,12 @@ function exitCodeOf(status: number): number {
   return status === 400 ? EXIT.usage : EXIT.serviceError;
 }
 
-const SYSTEM_ERRORS: Readonly<Record<string, readonly [reason: string, advice: string]>> = {
-  ENOENT: ['there is no such file or folder', 'check its name'],
-  EACCES: ['this user may not read or write it', 'give this user the right to it, or name another'],
-  EPERM: ['this user may not do that', 'give this user the right to it, or name another'],
-  EISDIR: ['it is a folder', 'name a file instead'],
-  ENOTDIR: ['a part of its path is not a folder', 'check its path'],
-  EEXIST: ['a part of its path is not a folder', 'check its path'],
-  ELOOP: ['its symbolic links form a circle', 'correct the links'],
-  EROFS: ['the file system is read-only', 'name a place that can be written'],
-  ENOSPC: ['the disk is full', 'free some space there, then try again'],
-  EDQUOT: ["the user's disk quota is used up", 'free some space there, then try again'],
-  EIO: ['the disk reports an error', 'look at the system log: the disk may be failing'],
-  EMFILE: ['too many files are open at once', 'raise the limit of open files (ulimit -n)'],
-  ENAMETOOLONG: ['the name is too long', 'choose a shorter name'],
-};
-
-/** null for an error that the operating system did not raise. @param path used when the error itself has none */
-export function systemFailure(error: unknown, path?: string): CommandFailure | null {
-  const { code = '', path: ownPath, syscall } = error as NodeJS.ErrnoException;
-  // Node reports a folder that cannot be made, with its parents, on a read-only file system as ENOENT.
-  const known = SYSTEM_ERRORS[code === 'ENOENT' && syscall === 'mkdir' ? 'EROFS' : code];
-  if (known === undefined) return null;
-  const [reason, advice] = known;
-  const place = ownPath ?? path;
-  const message = place === undefined ? reason : `${place}: ${reason}`;
-  return new CommandFailure(code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage, [message, `  → ${advice}`]);
+/** null for an error that the operating system did not raise. */
+export function systemFailure(error: unknown): CommandFailure | null {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return null;
+  const exitCode = code === 'ENOSPC' ? EXIT.diskFull : EXIT.usage;
+  return new CommandFailure(exitCode, [message, '  → check the path, and that this user may use it']);
 }
 
 export const EXIT = {
@@ -159,7 +132,9 @@ export interface VerbOptions extends ConnectionOptions {
   readonly verbose?: boolean;
 }
 
-export interface Verb<Options> {
+export type Options = Readonly<Record<string, unknown>>;
+
+export interface Verb {
   readonly description: string;
   /** Without the name of the program. */
   readonly example: string;
@@ -169,11 +144,12 @@ export interface Verb<Options> {
   readonly options?: (command: Command) => Command;
   /** @param argument the first positional argument, empty when it is left out */
   readonly call: (argument: string, options: Options) => AdminCall;
-  readonly lines: (answer: unknown) => readonly string[];
+  /** The fields of the answer that are printed as columns, or its lines. */
+  readonly print: readonly string[] | ((answer: unknown) => readonly string[]);
 }
 
-export function verb<Options = VerbOptions>(nameAndArgument: string, definition: Verb<Options>): Command {
-  const { description, example, writes = false, confirm, options: addOptions, call, lines } = definition;
+export function verb(nameAndArgument: string, definition: Verb): Command {
+  const { description, example, writes = false, confirm, options: addOptions, call } = definition;
   const [name, argument] = nameAndArgument.split(' ');
   const command = verbCommand(name ?? '', { description, example });
   if (argument !== undefined) command.argument(argument);
@@ -186,12 +162,11 @@ export function verb<Options = VerbOptions>(nameAndArgument: string, definition:
   command.action((...actionArguments: unknown[]) => {
     const count = command.registeredArguments.length;
     const value = count === 0 ? '' : String(actionArguments[0] ?? '');
-    const options = actionArguments[count] as Options;
-    const verbOptions = options as VerbOptions;
-    return conclude(verbOptions, async () => {
+    const options = actionArguments[count] as Options & VerbOptions;
+    return conclude(options, async () => {
       const request = call(value, options);
-      if (confirm !== undefined) await requireConfirmation(verbOptions, confirm(value));
-      await send(verbOptions, request, lines);
+      if (confirm !== undefined) await requireConfirmation(options, confirm(value));
+      await send(options, request, definition.print);
     });
   });
   return command;
@@ -199,7 +174,7 @@ export function verb<Options = VerbOptions>(nameAndArgument: string, definition:
 
 export function verbCommand(
   name: string,
-  { description, example }: Pick<Verb<never>, 'description' | 'example'>,
+  { description, example }: Pick<Verb, 'description' | 'example'>,
 ): Command {
   return new Command(name)
     .description(description)
@@ -234,17 +209,13 @@ export async function conclude(
   }
 }
 
-async function send(
-  options: VerbOptions,
-  call: AdminCall,
-  lines: (answer: unknown) => readonly string[],
-): Promise<void> {
+async function send(options: VerbOptions, call: AdminCall, shown: Verb['print']): Promise<void> {
   if (options.dryRun === true) return printCall(options, call);
   const client = new AdminClient(options);
   try {
     const answer = await client.call(call);
     if (options.json === true) printJson(answer);
-    else print(lines(answer));
+    else print(typeof shown === 'function' ? shown(answer) : table([answer].flat() as object[], shown));
     if (Array.isArray(answer) && answer.length === 0 && call.method === 'GET') {
       throw new CommandFailure(EXIT.nothingMatched, ['Nothing matched.']);
     }
@@ -273,11 +244,16 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(snakeKeys(value), null, 2)}\n`);
 }
 
-/** Control characters are escaped. */
-export function table(headers: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
-  const cells = [headers, ...rows.map((row) => row.map(plain))];
-  const widths = headers.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells.map((row) =>
+/** A column for each of the fields, under its name. */
+export function table(objects: readonly object[], names: readonly string[]): string[] {
+  const headers = names.map((name) => name.replace(/[A-Z]/g, ' $&').toUpperCase());
+  const rows = objects.map((one) => names.map((name) => plain((one as Options)[name])));
+  return aligned([headers, ...rows]);
+}
+
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
@@ -299,8 +275,14 @@ export function snakeKeys(value: unknown): unknown {
 
 const FREE_MAPS = ['headers', 'tenantOverrides', 'params'];
 
+/** Control characters are escaped. */
 function plain(value: unknown): string {
-  const text = value === null || value === undefined ? '-' : String(value);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const text = isMap
+    ? Object.entries(value)
+        .map(([key, inner]) => `${key}=${inner}`)
+        .join(' ')
+    : String(value ?? '-');
   return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
 }
 

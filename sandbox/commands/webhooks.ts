@@ -1,26 +1,17 @@
 import type { Command } from 'commander';
-import type { Registration } from '../model.ts';
 import { collect, collectList, given, headerLines, path, textOf } from './arguments.ts';
-import { group, table, type VerbOptions, verb } from './verb.ts';
+import { group, type Options, verb } from './verb.ts';
 
-interface SettingsOptions extends VerbOptions {
-  readonly url?: string;
-  readonly name?: string;
-  readonly eventType?: readonly string[];
-  readonly tenant?: readonly string[];
-  readonly header?: readonly string[];
-  readonly endpointCa?: string;
-  readonly enable?: boolean;
-}
+const REGISTRATION = ['registrationId', 'name', 'active', 'eventTypes', 'tenants', 'url'];
 
 export function webhooksCommand(): Command {
   const list = verb('list', {
     description: 'list all registered webhooks',
     example: 'webhooks list',
     call: () => ({ method: 'GET', path: '/registrations' }),
-    lines: (answer) => registrationTable(answer as readonly Registration[]),
+    print: REGISTRATION,
   });
-  const add = verb<SettingsOptions>('add', {
+  const add = verb('add', {
     description: 'register a webhook, inactive until it is enabled',
     example:
       'webhooks add --url https://127.0.0.1:8443/webhooks/billing --header "Authorization: Basic …" --enable',
@@ -34,9 +25,9 @@ export function webhooksCommand(): Command {
       path: '/registrations',
       body: { name: options.url, ...settingsOf(options), ...given({ active: options.enable }) },
     }),
-    lines: (answer) => registrationTable([answer as Registration]),
+    print: REGISTRATION,
   });
-  const edit = verb<SettingsOptions>('edit <registrationId>', {
+  const edit = verb('edit <registrationId>', {
     description: 'change the given settings of a webhook',
     example: 'webhooks edit 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11 --event invoice_finalized',
     writes: true,
@@ -47,7 +38,7 @@ export function webhooksCommand(): Command {
       path: path`/registrations/${id}`,
       body: settingsOf(options),
     }),
-    lines: (answer) => registrationTable([answer as Registration]),
+    print: REGISTRATION,
   });
   const switches = (['enable', 'disable'] as const).map((name) =>
     verb(`${name} <registrationId>`, {
@@ -55,7 +46,7 @@ export function webhooksCommand(): Command {
       example: `webhooks ${name} 0f6b2a3e-5f1c-4f4e-9a38-0a1d6a6a4a11`,
       writes: true,
       call: (id) => ({ method: 'POST', path: path`/registrations/${id}/${name}` }),
-      lines: (answer) => registrationTable([answer as Registration]),
+      print: REGISTRATION,
     }),
   );
   const remove = verb('delete <registrationId>', {
@@ -64,7 +55,7 @@ export function webhooksCommand(): Command {
     writes: true,
     confirm: (id) => `Delete the webhook ${id}?`,
     call: (id) => ({ method: 'DELETE', path: path`/registrations/${id}` }),
-    lines: () => ['Deleted'],
+    print: () => ['Deleted'],
   });
   return group('webhooks', 'webhook registrations', [list, add, edit, ...switches, remove]);
 }
@@ -85,29 +76,13 @@ function withSettings(command: Command): Command {
     );
 }
 
-function settingsOf(options: SettingsOptions): Record<string, unknown> {
-  const { name, url, eventType, tenant, header, endpointCa } = options;
-  const isAll = tenant?.length === 1 && tenant[0] === 'all';
+function settingsOf({ name, url, eventType, tenant, header, endpointCa }: Options): Record<string, unknown> {
   return given({
     name,
     url,
     eventTypes: eventType,
-    tenants: isAll ? 'all' : tenant,
+    tenants: String(tenant) === 'all' ? 'all' : tenant,
     headers: header === undefined ? undefined : headerLines(header),
-    caPem: endpointCa === undefined ? undefined : textOf(endpointCa),
+    caPem: endpointCa === undefined ? undefined : textOf(String(endpointCa)),
   });
-}
-
-function registrationTable(registrations: readonly Registration[]): string[] {
-  return table(
-    ['WEBHOOK ID', 'NAME', 'STATUS', 'EVENT TYPES', 'TENANTS', 'URL'],
-    registrations.map((one) => [
-      one.registrationId,
-      one.name,
-      one.active ? 'active' : 'inactive',
-      one.eventTypes.join(','),
-      one.tenants === 'all' ? 'all' : one.tenants.length,
-      one.url,
-    ]),
-  );
 }

@@ -19,7 +19,7 @@ export interface WebhookSettings {
 }
 
 export interface Webhook extends WebhookSettings {
-  readonly webhookId: string;
+  readonly registrationId: string;
   readonly active: boolean;
 }
 
@@ -39,10 +39,10 @@ export interface ApplicationInvoice {
 }
 
 export interface LoggedDelivery {
-  readonly webhookId: string;
+  readonly registrationId: string;
   readonly eventId: string;
   readonly state: string;
-  readonly attempts: number;
+  readonly attempts: readonly object[];
 }
 
 /** `status` is the HTTP status of the answer. */
@@ -54,20 +54,6 @@ export class RefusalError extends Error {
     super(message);
     this.status = status;
   }
-}
-
-interface AdminRegistration {
-  readonly registrationId: string;
-  readonly name: string;
-  readonly url: string;
-  readonly active: boolean;
-}
-
-interface AdminDelivery {
-  readonly registrationId: string;
-  readonly eventId: string;
-  readonly state: string;
-  readonly attempts: readonly object[];
 }
 
 export class Application {
@@ -90,28 +76,28 @@ export class Application {
   }
 
   /** @throws RefusalError when a setting is against the rules */
-  async addWebhook(settings: WebhookSettings): Promise<Webhook> {
-    return toWebhook(await this.#call<AdminRegistration>('POST', '/registrations', settings));
+  addWebhook(settings: WebhookSettings): Promise<Webhook> {
+    return this.#call('POST', '/registrations', settings);
   }
 
-  async webhooks(): Promise<readonly Webhook[]> {
-    return (await this.#call<readonly AdminRegistration[]>('GET', '/registrations')).map(toWebhook);
+  webhooks(): Promise<readonly Webhook[]> {
+    return this.#call('GET', '/registrations');
   }
 
-  async enableWebhook(webhookId: string): Promise<void> {
-    await this.#call('POST', `/registrations/${webhookId}/enable`);
+  async enableWebhook(registrationId: string): Promise<void> {
+    await this.#call('POST', `/registrations/${registrationId}/enable`);
   }
 
-  async disableWebhook(webhookId: string): Promise<void> {
-    await this.#call('POST', `/registrations/${webhookId}/disable`);
+  async disableWebhook(registrationId: string): Promise<void> {
+    await this.#call('POST', `/registrations/${registrationId}/disable`);
   }
 
-  async deleteWebhook(webhookId: string): Promise<void> {
-    await this.#call('DELETE', `/registrations/${webhookId}`);
+  async deleteWebhook(registrationId: string): Promise<void> {
+    await this.#call('DELETE', `/registrations/${registrationId}`);
   }
 
-  async sendTest(webhookId: string): Promise<void> {
-    await this.#call('POST', `/registrations/${webhookId}/test-event`);
+  async sendTest(registrationId: string): Promise<void> {
+    await this.#call('POST', `/registrations/${registrationId}/test-event`);
   }
 
   createInvoice(request: InvoiceRequest): Promise<ApplicationInvoice> {
@@ -140,15 +126,8 @@ export class Application {
     return this.#call('GET', `/invoices/${invoiceId}`);
   }
 
-  async deliveryLog(invoiceId: string): Promise<readonly LoggedDelivery[]> {
-    const query = `?invoiceId=${encodeURIComponent(invoiceId)}&limit=1000`;
-    const log = await this.#call<readonly AdminDelivery[]>('GET', `/deliveries${query}`);
-    return log.map(({ registrationId, eventId, state, attempts }) => ({
-      webhookId: registrationId,
-      eventId,
-      state,
-      attempts: attempts.length,
-    }));
+  deliveryLog(invoiceId: string): Promise<readonly LoggedDelivery[]> {
+    return this.#call('GET', `/deliveries?invoiceId=${encodeURIComponent(invoiceId)}&limit=1000`);
   }
 
   async runSchedule({
@@ -194,8 +173,4 @@ export class Application {
     if (answer.status < 200 || answer.status > 299) throw new RefusalError(answer.status, text);
     return (text === '' ? null : JSON.parse(text)) as T;
   }
-}
-
-function toWebhook({ registrationId, name, url, active }: AdminRegistration): Webhook {
-  return { webhookId: registrationId, name, url, active };
 }

@@ -20,113 +20,76 @@ interface Question {
   readonly look: (context: SuiteContext) => Promise<string>;
 }
 
+function question(section: string, text: string, look: Question['look']): Question {
+  return { section, question: text, look };
+}
+
 /** The other headers of a delivery may be a signature. */
 const ORDINARY_HEADERS = ['host', 'connection', 'content-length', 'content-type', 'user-agent', 'accept'];
 
 const QUESTIONS: readonly Question[] = [
-  {
-    section: '4.4',
-    question: 'Response body of get invoice details',
-    look: async (context) => describe(await context.service.details(await readableInvoiceId(context))),
-  },
-  {
-    section: '4.5',
-    question: 'Response format and headers of export-csv',
-    look: async (context) => {
-      const { status, headers } = await context.service.exportCsv(await readableInvoiceId(context));
-      return `${status}, ${headersOf(headers, /^(content-|etag|transfer|accept-ranges|cache)/)}`;
-    },
-  },
-  {
-    section: '4.3',
-    question: 'How object storage serves the file, and what it calls its parameters',
-    look: async (context) => {
-      const { url, answer } = await context.once(download);
-      const names = [...new URL(url).searchParams.keys()].join(', ');
-      return `query ${names}; ${headersOf(answer.headers, /^(content-|etag|accept-ranges|server|last-mod)/)}`;
-    },
-  },
-  {
-    section: '4.6',
-    question: 'HTTP method and content type of the delivery',
-    look: async (context) => {
-      const { method, headers } = (await context.once(approvedInvoice)).finalized;
-      return `${method}, ${String(headers['content-type'])}`;
-    },
-  },
-  {
-    section: '5',
-    question: 'Signing of webhook deliveries',
-    look: async (context) => {
-      const { headers } = (await context.once(approvedInvoice)).finalized;
-      const own = ['authorization', 'x-partner-system'];
-      const further = Object.keys(headers).filter((name) => ![...ORDINARY_HEADERS, ...own].includes(name));
-      return further.length === 0
-        ? 'no header that could be a signature'
-        : `further headers: ${further.join(', ')}`;
-    },
-  },
-  {
-    section: '5',
-    question: 'How an API key is presented',
-    look: ({ service }) =>
-      findApiKeyHeader(service, service.apiKey ?? skip('no API key was given (--api-key)')),
-  },
-  {
-    section: '5',
-    question: 'Authentication scheme of the billing invoice endpoints',
-    look: async (context) => {
-      const without = await context.service.details(UNKNOWN_INVOICE, {});
-      const withToken = await context.service.details(UNKNOWN_INVOICE);
-      const challenge = without.headers['www-authenticate'];
-      return `Bearer token: ${withToken.status}; nothing: ${without.status}${challenge === undefined ? '' : `, ${challenge}`}`;
-    },
-  },
-  {
-    section: '7',
-    question: 'Body of a 404 of regenerate',
-    look: async ({ service }) => describe(await service.regenerate(UNKNOWN_INVOICE)),
-  },
-  {
-    section: '7',
-    question: 'Shape of the 400 error body (request with an id that is no UUID)',
-    look: async ({ service }) => describe(await service.regenerate('not-an-invoice-id')),
-  },
-  {
-    section: '7',
-    question: 'Errors of get invoice details',
-    look: async ({ service }) => describe(await service.details(UNKNOWN_INVOICE)),
-  },
-  {
-    section: '7',
-    question: 'Errors of export-csv',
-    look: async ({ service }) => describe(await service.exportCsv(UNKNOWN_INVOICE)),
-  },
-  {
-    section: '7',
-    question: 'General response-code conventions: a wrong method, a path that does not exist',
-    look: async ({ service }) => {
+  question('4.4', 'Response body of get invoice details', async (context) =>
+    describe(await context.service.details(await readableInvoiceId(context))),
+  ),
+  question('4.5', 'Response format and headers of export-csv', async (context) => {
+    const { status, headers } = await context.service.exportCsv(await readableInvoiceId(context));
+    return `${status}, ${headersOf(headers, /^(content-|etag|transfer|accept-ranges|cache)/)}`;
+  }),
+  question('4.3', 'How object storage serves the file, and what it calls its parameters', async (context) => {
+    const { url, answer } = await context.once(download);
+    const names = [...new URL(url).searchParams.keys()].join(', ');
+    return `query ${names}; ${headersOf(answer.headers, /^(content-|etag|accept-ranges|server|last-mod)/)}`;
+  }),
+  question('4.6', 'HTTP method and content type of the delivery', async (context) => {
+    const { method, headers } = (await context.once(approvedInvoice)).finalized;
+    return `${method}, ${String(headers['content-type'])}`;
+  }),
+  question('5', 'Signing of webhook deliveries', async (context) => {
+    const { headers } = (await context.once(approvedInvoice)).finalized;
+    const own = ['authorization', 'x-partner-system'];
+    const further = Object.keys(headers).filter((name) => ![...ORDINARY_HEADERS, ...own].includes(name));
+    return further.length === 0
+      ? 'no header that could be a signature'
+      : `further headers: ${further.join(', ')}`;
+  }),
+  question('5', 'How an API key is presented', ({ service }) =>
+    findApiKeyHeader(service, service.apiKey ?? skip('no API key was given (--api-key)')),
+  ),
+  question('5', 'Authentication scheme of the billing invoice endpoints', async (context) => {
+    const without = await context.service.details(UNKNOWN_INVOICE, {});
+    const withToken = await context.service.details(UNKNOWN_INVOICE);
+    const challenge = without.headers['www-authenticate'];
+    return `Bearer token: ${withToken.status}; nothing: ${without.status}${challenge === undefined ? '' : `, ${challenge}`}`;
+  }),
+  question('7', 'Body of a 404 of regenerate', async ({ service }) =>
+    describe(await service.regenerate(UNKNOWN_INVOICE)),
+  ),
+  question('7', 'Shape of the 400 error body (request with an id that is no UUID)', async ({ service }) =>
+    describe(await service.regenerate('not-an-invoice-id')),
+  ),
+  question('7', 'Errors of get invoice details', async ({ service }) =>
+    describe(await service.details(UNKNOWN_INVOICE)),
+  ),
+  question('7', 'Errors of export-csv', async ({ service }) =>
+    describe(await service.exportCsv(UNKNOWN_INVOICE)),
+  ),
+  question(
+    '7',
+    'General response-code conventions: a wrong method, a path that does not exist',
+    async ({ service }) => {
       const wrongMethod = await service.call({ method: 'DELETE', path: '/api/v1/deliveryexperience/ping' });
       const wrongPath = await service.call({ path: '/api/v1/no-such-thing' });
       return `wrong method ${wrongMethod.status}, wrong path ${wrongPath.status}`;
     },
-  },
-  {
-    section: '8',
-    question: 'Rate limits',
-    look: async ({ service }) => {
-      const found = headersOf((await service.ping()).headers, /rate|limit|retry|quota/);
-      return found === '' ? 'no header speaks of limits' : found;
-    },
-  },
-  {
-    section: '9',
-    question: 'Deprecation and change policy',
-    look: async ({ service }) => {
-      const found = headersOf((await service.ping()).headers, /deprecat|sunset|version|^warning/);
-      return found === '' ? 'no header speaks of versions' : found;
-    },
-  },
+  ),
+  question('8', 'Rate limits', async ({ service }) => {
+    const found = headersOf((await service.ping()).headers, /rate|limit|retry|quota/);
+    return found === '' ? 'no header speaks of limits' : found;
+  }),
+  question('9', 'Deprecation and change policy', async ({ service }) => {
+    const found = headersOf((await service.ping()).headers, /deprecat|sunset|version|^warning/);
+    return found === '' ? 'no header speaks of versions' : found;
+  }),
 ];
 
 export async function collectFindings(context: SuiteContext): Promise<readonly Finding[]> {

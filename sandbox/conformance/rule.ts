@@ -59,10 +59,12 @@ export interface Rule {
   readonly section: string;
   readonly id: string;
   readonly rule: string;
-  /** Seconds that it has to wait; such rules start first. */
-  readonly slow?: number;
   /** Resolves with what was seen. @throws BrokenRuleError @throws SkippedRuleError it cannot be checked here */
   readonly check: (context: SuiteContext) => Promise<string>;
+}
+
+export function rule(section: string, id: string, text: string, check: Rule['check']): Rule {
+  return { section, id, rule: text, check };
 }
 
 export class BrokenRuleError extends Error {

@@ -25,7 +25,7 @@ let endpoints = 0;
 
 export interface Endpoint {
   readonly path: string;
-  readonly webhookId: string;
+  readonly registrationId: string;
 }
 
 export interface EndpointSettings extends Partial<WebhookSettings> {
@@ -40,9 +40,9 @@ export async function openEndpoint(context: SuiteContext, request: EndpointSetti
   endpoints += 1;
   const path = `endpoint-${endpoints}`;
   const url = context.receiver.at(path, reply);
-  const { webhookId } = await application.addWebhook({ name: `Conformance ${path}`, url, ...settings });
-  if (active) await application.enableWebhook(webhookId);
-  return { path, webhookId };
+  const { registrationId } = await application.addWebhook({ name: `Conformance ${path}`, url, ...settings });
+  if (active) await application.enableWebhook(registrationId);
+  return { path, registrationId };
 }
 
 export async function receive(

@@ -125,10 +125,8 @@ interface Place {
 function addRoute(app: FastifyInstance, route: Route, place: Place): void {
   if ('get' in route) {
     app.get(route.get, async (request, reply) => {
-      // Taken before, so that the page fetches what happens while it is made.
-      const { sequence } = place.options.account.activity;
       const page = await route.show(requestOf(request, place));
-      return sendPage(reply, page, { ...place, request, status: 200, sequence });
+      return sendPage(reply, page, { ...place, request, status: 200 });
     });
     return;
   }
@@ -159,19 +157,17 @@ interface Sending extends Place {
   readonly request: FastifyRequest;
   readonly status: number;
   readonly problem?: string;
-  readonly sequence?: number;
 }
 
 function sendPage(
   reply: FastifyReply,
   page: Page,
-  { request, base, options, status, problem = '', sequence = options.account.activity.sequence }: Sending,
+  { request, base, options, status, problem = '' }: Sending,
 ) {
   const done = new Form(request.url.split('?')[1] ?? '').text('done');
   const html = renderPage(page, {
     base,
     account: options.account,
-    sequence,
     notice: request.method === 'GET' ? (NOTICES[done] ?? null) : null,
     problem: problem === '' ? null : problem,
   });

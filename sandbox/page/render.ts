@@ -19,7 +19,6 @@ export interface Surroundings {
   /** Empty or `/production`. */
   readonly base: string;
   readonly account: Account;
-  readonly sequence: number;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -33,10 +32,10 @@ const STATUS_LABELS: Readonly<Record<InternalStatus, string>> = {
   CANCELED: 'Canceled',
 };
 
-export function renderPage(page: Page, { base, account, sequence, notice, problem }: Surroundings): string {
+export function renderPage(page: Page, { base, account, notice, problem }: Surroundings): string {
   const { environment, partner } = account;
   const { title, section } = page;
-  const frame = { title, section, base, sequence, environment, partner, notice, problem };
+  const frame = { title, section, base, environment, partner, notice, problem };
   const body = eta.render(`./${page.view}`, { ...page.data, ...frame, h: HELPERS });
   return eta.render('./layout', { ...frame, body, h: HELPERS, sections: SECTIONS });
 }

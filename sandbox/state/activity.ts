@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events';
-
 export interface ActivityLine {
   readonly sequence: number;
   readonly at: string;
@@ -11,7 +9,6 @@ export interface ActivityLine {
 const MAX_LINES = 2_000;
 
 export class Activity {
-  readonly #emitter = new EventEmitter().setMaxListeners(0);
   readonly #lines: ActivityLine[] = [];
   #sequence = 0;
   readonly #now: () => Date;
@@ -25,20 +22,9 @@ export class Activity {
     const line = { sequence: this.#sequence, at: this.#now().toISOString(), kind, message, invoiceId };
     this.#lines.push(line);
     if (this.#lines.length > MAX_LINES) this.#lines.splice(0, MAX_LINES / 2);
-    this.#emitter.emit('line', line);
-  }
-
-  /** 0 when there is none. */
-  get sequence(): number {
-    return this.#sequence;
   }
 
   after(sequence: number): readonly ActivityLine[] {
     return this.#lines.filter((line) => line.sequence > sequence);
-  }
-
-  follow(callback: (line: ActivityLine) => void): () => void {
-    this.#emitter.on('line', callback);
-    return () => void this.#emitter.off('line', callback);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from '../http.ts';
-import { broken, hold, holdAll, type Rule, UUID } from '../rule.ts';
+import { broken, hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
 import { basic, type Service, UNKNOWN_INVOICE } from '../service.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 
@@ -14,11 +14,11 @@ export const API_KEY_HEADERS: readonly ((key: string) => Readonly<Record<string,
 ];
 
 export const authorizationRules: readonly Rule[] = [
-  {
-    section: '2.1',
-    id: 'token-fields',
-    rule: 'The token answer has its seven fields, each of its type',
-    check: async ({ service }) => {
+  rule(
+    '2.1',
+    'token-fields',
+    'The token answer has its seven fields, each of its type',
+    async ({ service }) => {
       const body = jsonObject((await service.requestToken()).body) ?? broken('no JSON object');
       const wrong = ['access_token', 'scope', 'partnerIds', 'userId'].filter(
         (name) => textOf(body[name]) === null,
@@ -29,12 +29,12 @@ export const authorizationRules: readonly Rule[] = [
       holdAll(wrong.map((name) => `${name} is ${JSON.stringify(body[name]) ?? 'missing'}`));
       return `scope "${String(body.scope)}", expires_in ${String(body.expires_in)}`;
     },
-  },
-  {
-    section: '4.1',
-    id: 'token-call',
-    rule: 'POST /oauth/token with Basic credentials and a form answers a JSON object',
-    check: async ({ service }) => {
+  ),
+  rule(
+    '4.1',
+    'token-call',
+    'POST /oauth/token with Basic credentials and a form answers a JSON object',
+    async ({ service }) => {
       const { status, headers } = await service.requestToken();
       hold(
         status === 200 && /json/.test(headers['content-type'] ?? ''),
@@ -42,7 +42,7 @@ export const authorizationRules: readonly Rule[] = [
       );
       return `${status} ${headers['content-type']}`;
     },
-  },
+  ),
   refusedToken('wrong-grant', 'A grant_type other than client_credentials is refused', {
     body: 'grant_type=password',
   }),
@@ -55,37 +55,22 @@ export const authorizationRules: readonly Rule[] = [
   refusedToken('wrong-credentials', 'With wrong Basic credentials there is no token', {
     authorization: basic('unknown', 'wrong'),
   }),
-  {
-    section: '4.1',
-    id: 'token-refresh',
-    rule: 'The same call repeated answers a token that works',
-    check: async ({ service }) => {
-      await service.requestToken();
-      const token = tokenOf(await service.requestToken());
-      return pingWorks(service, { authorization: `Bearer ${token}` });
-    },
-  },
-  {
-    section: '4.2',
-    id: 'ping',
-    rule: 'Ping answers status 1 and info pong',
-    check: async ({ service }) => pingWorks(service),
-  },
-  {
-    section: '5',
-    id: 'verbatim-token',
-    rule: 'The token is used verbatim, with any trailing =',
-    check: async ({ service }) => {
-      const token = tokenOf(await service.requestToken());
-      await pingWorks(service, { authorization: `Bearer ${token}` });
-      return `a token of ${token.length} characters ending in "${token.slice(-1)}" is accepted`;
-    },
-  },
-  {
-    section: '5',
-    id: 'separate-environments',
-    rule: 'Test and production use separate credentials',
-    check: async ({ service, otherEnvironment }) => {
+  rule('4.1', 'token-refresh', 'The same call repeated answers a token that works', async ({ service }) => {
+    await service.requestToken();
+    const token = tokenOf(await service.requestToken());
+    return pingWorks(service, { authorization: `Bearer ${token}` });
+  }),
+  rule('4.2', 'ping', 'Ping answers status 1 and info pong', async ({ service }) => pingWorks(service)),
+  rule('5', 'verbatim-token', 'The token is used verbatim, with any trailing =', async ({ service }) => {
+    const token = tokenOf(await service.requestToken());
+    await pingWorks(service, { authorization: `Bearer ${token}` });
+    return `a token of ${token.length} characters ending in "${token.slice(-1)}" is accepted`;
+  }),
+  rule(
+    '5',
+    'separate-environments',
+    'Test and production use separate credentials',
+    async ({ service, otherEnvironment }) => {
       const other = otherEnvironment ?? skip('no address of the other environment was given');
       const token = await service.token();
       const forToken = await other.requestToken();
@@ -96,21 +81,16 @@ export const authorizationRules: readonly Rule[] = [
       );
       return '401 for these credentials and for their token in the other environment';
     },
-  },
-  {
-    section: '5',
-    id: 'api-key',
-    rule: 'An API key is accepted in place of a token',
-    check: async ({ service }) => {
-      const key = service.apiKey ?? skip('no API key was given');
-      return `accepted as ${await findApiKeyHeader(service, key)}`;
-    },
-  },
-  {
-    section: '5',
-    id: 'api-key-deactivated',
-    rule: 'An API key stays valid until it is deactivated',
-    check: async ({ service, application }) => {
+  ),
+  rule('5', 'api-key', 'An API key is accepted in place of a token', async ({ service }) => {
+    const key = service.apiKey ?? skip('no API key was given');
+    return `accepted as ${await findApiKeyHeader(service, key)}`;
+  }),
+  rule(
+    '5',
+    'api-key-deactivated',
+    'An API key stays valid until it is deactivated',
+    async ({ service, application }) => {
       const { keyId, key } = await application.addApiKey();
       const header = await findApiKeyHeader(service, key);
       await application.deactivateApiKey(keyId);
@@ -120,18 +100,19 @@ export const authorizationRules: readonly Rule[] = [
       hold(after.status === 401, `${after.status} after deactivation`);
       return 'accepted before, 401 after deactivation';
     },
-  },
+  ),
   ...(['ping', 'regenerate', 'details', 'export-csv'] as const).map(
-    (endpoint): Rule => ({
-      section: '7',
-      id: `unauthorized-${endpoint}`,
-      rule: `A call of ${endpoint} without a token is answered with 401`,
-      check: async ({ service }) => {
-        const { status } = await callEndpoint(service, endpoint, {});
-        hold(status === 401, String(status));
-        return '401';
-      },
-    }),
+    (endpoint): Rule =>
+      rule(
+        '7',
+        `unauthorized-${endpoint}`,
+        `A call of ${endpoint} without a token is answered with 401`,
+        async ({ service }) => {
+          const { status } = await callEndpoint(service, endpoint, {});
+          hold(status === 401, String(status));
+          return '401';
+        },
+      ),
   ),
   refusedBearer('truncated-token', 'A truncated token yields 401 and invalid_token', (token) =>
     token.slice(0, -1),
@@ -141,12 +122,11 @@ export const authorizationRules: readonly Rule[] = [
     'A token of another issuer yields 401 and invalid_token',
     () => 'bm90IGEgdG9rZW4=',
   ),
-  {
-    section: '7',
-    id: 'expired-token',
-    rule: 'After expires_in seconds calls fail with 401; a new token works',
-    slow: 3,
-    check: async ({ shortLived: { service } }) => {
+  rule(
+    '7',
+    'expired-token',
+    'After expires_in seconds calls fail with 401; a new token works',
+    async ({ shortLived: { service } }) => {
       const answer = await service.requestToken();
       const authorization = `Bearer ${tokenOf(answer)}`;
       const seconds = Number(digitsOf(jsonObject(answer.body)?.expires_in));
@@ -157,18 +137,13 @@ export const authorizationRules: readonly Rule[] = [
       await pingWorks(service, { authorization: `Bearer ${tokenOf(await service.requestToken())}` });
       return `401 after ${seconds} s, ${describeError(late)}`;
     },
-  },
-  {
-    section: '9',
-    id: 'version-segment',
-    rule: 'Endpoint paths carry v1',
-    check: async ({ service }) => {
-      const v1 = await service.ping();
-      const v2 = await service.call({ path: '/api/v2/deliveryexperience/ping' });
-      hold(v1.status === 200 && v2.status === 404, `v1 ${v1.status}, v2 ${v2.status}`);
-      return 'v1 answers, v2 is 404';
-    },
-  },
+  ),
+  rule('9', 'version-segment', 'Endpoint paths carry v1', async ({ service }) => {
+    const v1 = await service.ping();
+    const v2 = await service.call({ path: '/api/v2/deliveryexperience/ping' });
+    hold(v1.status === 200 && v2.status === 404, `v1 ${v1.status}, v2 ${v2.status}`);
+    return 'v1 answers, v2 is 404';
+  }),
 ];
 
 export async function findApiKeyHeader(service: Service, key: string): Promise<string> {
@@ -188,37 +163,27 @@ function nameOf(headers: Readonly<Record<string, string>>): string {
     .join();
 }
 
-function refusedToken(id: string, rule: string, request: Parameters<Service['requestToken']>[0]): Rule {
-  return {
-    section: '4.1',
-    id,
-    rule,
-    check: async ({ service }) => {
-      const answer = await service.requestToken(request);
-      hold(answer.status === 400 || answer.status === 401 || answer.status === 415, String(answer.status));
-      hold(
-        textOf(jsonObject(answer.body)?.access_token) === null,
-        `${answer.status} with a token all the same`,
-      );
-      return `${answer.status} ${describeError(answer)}`;
-    },
-  };
+function refusedToken(id: string, text: string, request: Parameters<Service['requestToken']>[0]): Rule {
+  return rule('4.1', id, text, async ({ service }) => {
+    const answer = await service.requestToken(request);
+    hold(answer.status === 400 || answer.status === 401 || answer.status === 415, String(answer.status));
+    hold(
+      textOf(jsonObject(answer.body)?.access_token) === null,
+      `${answer.status} with a token all the same`,
+    );
+    return `${answer.status} ${describeError(answer)}`;
+  });
 }
 
-function refusedBearer(id: string, rule: string, change: (token: string) => string): Rule {
-  return {
-    section: '7',
-    id,
-    rule,
-    check: async ({ service }: SuiteContext) => {
-      const answer = await service.ping({ authorization: `Bearer ${change(await service.token())}` });
-      const body = jsonObject(answer.body);
-      hold(answer.status === 401, String(answer.status));
-      hold(textOf(body?.error) === 'invalid_token', `error is ${JSON.stringify(body?.error) ?? 'missing'}`);
-      hold(textOf(body?.error_description) !== null, 'error_description is missing');
-      return `401 ${describeError(answer)}`;
-    },
-  };
+function refusedBearer(id: string, text: string, change: (token: string) => string): Rule {
+  return rule('7', id, text, async ({ service }: SuiteContext) => {
+    const answer = await service.ping({ authorization: `Bearer ${change(await service.token())}` });
+    const body = jsonObject(answer.body);
+    hold(answer.status === 401, String(answer.status));
+    hold(textOf(body?.error) === 'invalid_token', `error is ${JSON.stringify(body?.error) ?? 'missing'}`);
+    hold(textOf(body?.error_description) !== null, 'error_description is missing');
+    return `401 ${describeError(answer)}`;
+  });
 }
 
 function callEndpoint(

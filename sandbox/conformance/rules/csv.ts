@@ -1,5 +1,5 @@
 import { HEADERS, type Header, lineEnds, rowsOf } from '../csv.ts';
-import { hold, holdAll, type Rule, UUID } from '../rule.ts';
+import { hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
 import { approvedInvoice, decimalOf, download, downloadOf, partnerInvoice, sumOf } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -18,53 +18,43 @@ const FORMS: Readonly<Partial<Record<Header, RegExp>>> = {
 };
 
 export const csvRules: readonly Rule[] = [
-  {
-    section: '2.8',
-    id: 'csv-header',
-    rule: 'The header row is first and names the fourteen columns in order',
-    check: async (context) => {
+  rule(
+    '2.8',
+    'csv-header',
+    'The header row is first and names the fourteen columns in order',
+    async (context) => {
       const { answer } = await context.once(download);
       const first = answer.body.toString('utf8').split(/\r\n|\r|\n/, 1)[0] ?? '';
       hold(first === HEADERS.join(','), `the first line is "${first}"`);
       return `${HEADERS.length} columns in order`;
     },
-  },
-  {
-    section: '2.8',
-    id: 'csv-utf8',
-    rule: 'The file is UTF-8',
-    check: async (context) => {
-      const { body } = (await context.once(download)).answer;
-      const isUtf8 = Buffer.from(body.toString('utf8'), 'utf8').equals(body);
-      hold(isUtf8, 'it has bytes that are no UTF-8');
-      return `${body.length} bytes of UTF-8`;
-    },
-  },
-  {
-    section: '2.8',
-    id: 'csv-line-endings',
-    rule: 'Lines end in CRLF',
-    check: async (context) => {
-      const { crlf, lf, cr } = lineEnds((await context.once(download)).answer.body);
-      hold(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
-      return `${crlf} line ends, all CRLF`;
-    },
-  },
-  {
-    section: '2.8',
-    id: 'csv-quoting',
-    rule: 'Fields with commas, quotes or line breaks are quoted, so each row has fourteen fields',
-    check: async (context) => {
+  ),
+  rule('2.8', 'csv-utf8', 'The file is UTF-8', async (context) => {
+    const { body } = (await context.once(download)).answer;
+    const isUtf8 = Buffer.from(body.toString('utf8'), 'utf8').equals(body);
+    hold(isUtf8, 'it has bytes that are no UTF-8');
+    return `${body.length} bytes of UTF-8`;
+  }),
+  rule('2.8', 'csv-line-endings', 'Lines end in CRLF', async (context) => {
+    const { crlf, lf, cr } = lineEnds((await context.once(download)).answer.body);
+    hold(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
+    return `${crlf} line ends, all CRLF`;
+  }),
+  rule(
+    '2.8',
+    'csv-quoting',
+    'Fields with commas, quotes or line breaks are quoted, so each row has fourteen fields',
+    async (context) => {
       const rows = rowsOf((await context.once(download)).answer);
       const odd = rows.flatMap((row) => Object.values(row)).filter((cell) => /[",\r\n]/.test(cell)).length;
       return `${rows.length} rows of ${HEADERS.length} fields, ${odd} cells needed quotes`;
     },
-  },
-  {
-    section: '2.8',
-    id: 'csv-types',
-    rule: 'Dates, decimals, ids, currency and weight unit have their forms',
-    check: async (context) => {
+  ),
+  rule(
+    '2.8',
+    'csv-types',
+    'Dates, decimals, ids, currency and weight unit have their forms',
+    async (context) => {
       const rows = rowsOf((await context.once(download)).answer);
       const wrong = rows.flatMap((row, at) =>
         Object.entries(FORMS)
@@ -74,52 +64,42 @@ export const csvRules: readonly Rule[] = [
       holdAll(wrong.slice(0, 3));
       return `${rows.length} rows`;
     },
-  },
-  {
-    section: '2.8',
-    id: 'csv-invoice-id',
-    rule: "Every row carries the invoice's id",
-    check: async (context) => {
-      const file = await context.once(download);
-      const ids = new Set(rowsOf(file.answer).map((row) => row['Invoice ID'].toLowerCase()));
-      hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
-      return `all rows name ${file.invoiceId}`;
-    },
-  },
-  {
-    section: '2.6',
-    id: 'total-is-sum',
-    rule: 'invoiceTotalAmount is the sum of Billing Cost, in its currency',
-    check: async (context) => totalsAgree(context, await context.once(approvedInvoice)),
-  },
-  {
-    section: '2.6',
-    id: 'count-is-rows',
-    rule: 'totalTransactionCount is the number of shipments',
-    check: async (context) => {
-      const { finalized } = await context.once(approvedInvoice);
-      const rows = rowsOf((await context.once(download)).answer);
-      const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
-      hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
-      return `${rows.length} shipments`;
-    },
-  },
-  {
-    section: '2.9',
-    id: 'tenant-column',
-    rule: "A tenant-level invoice's Tenant column is the tenant's name",
-    check: async (context) => {
+  ),
+  rule('2.8', 'csv-invoice-id', "Every row carries the invoice's id", async (context) => {
+    const file = await context.once(download);
+    const ids = new Set(rowsOf(file.answer).map((row) => row['Invoice ID'].toLowerCase()));
+    hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
+    return `all rows name ${file.invoiceId}`;
+  }),
+  rule(
+    '2.6',
+    'total-is-sum',
+    'invoiceTotalAmount is the sum of Billing Cost, in its currency',
+    async (context) => totalsAgree(context, await context.once(approvedInvoice)),
+  ),
+  rule('2.6', 'count-is-rows', 'totalTransactionCount is the number of shipments', async (context) => {
+    const { finalized } = await context.once(approvedInvoice);
+    const rows = rowsOf((await context.once(download)).answer);
+    const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
+    hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
+    return `${rows.length} shipments`;
+  }),
+  rule(
+    '2.9',
+    'tenant-column',
+    "A tenant-level invoice's Tenant column is the tenant's name",
+    async (context) => {
       const { tenant } = await context.once(approvedInvoice);
       const names = [...new Set(rowsOf((await context.once(download)).answer).map((row) => row.Tenant))];
       hold(names.length === 1 && names[0] === tenant?.name, `${JSON.stringify(names)} for ${tenant?.name}`);
       return JSON.stringify(names[0]);
     },
-  },
-  {
-    section: '2.9',
-    id: 'partner-column',
-    rule: "A partner-level invoice's Tenant column is the partner's name",
-    check: async (context) => {
+  ),
+  rule(
+    '2.9',
+    'partner-column',
+    "A partner-level invoice's Tenant column is the partner's name",
+    async (context) => {
       const partner = await context.application.partnerName();
       const { invoiceId } = await context.once(partnerInvoice);
       const names = [
@@ -128,12 +108,12 @@ export const csvRules: readonly Rule[] = [
       hold(names.length === 1 && names[0] === partner, `${JSON.stringify(names)} for ${partner}`);
       return JSON.stringify(names[0]);
     },
-  },
-  {
-    section: '2.9',
-    id: 'partner-sum',
-    rule: 'A partner-level invoice aggregates all shipments of its tenants',
-    check: async (context) => {
+  ),
+  rule(
+    '2.9',
+    'partner-sum',
+    'A partner-level invoice aggregates all shipments of its tenants',
+    async (context) => {
       const invoice = await context.once(partnerInvoice);
       const whole = rowsOf((await downloadOf(context.service, invoice.invoiceId)).answer);
       const parts = await Promise.all(
@@ -150,7 +130,7 @@ export const csvRules: readonly Rule[] = [
       await totalsAgree(context, invoice);
       return `${whole.length} shipments of ${parts.length} tenants, ${expected}`;
     },
-  },
+  ),
 ];
 
 async function totalsAgree(

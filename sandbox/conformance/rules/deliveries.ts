@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.ts';
 import type { ReceivedRequest, Reply } from '../receiver.ts';
-import { broken, hold, type Rule } from '../rule.ts';
+import { broken, hold, type Rule, rule } from '../rule.ts';
 import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -13,91 +13,75 @@ interface Voided {
   readonly received: readonly ReceivedRequest[];
   readonly canceledAtMs: number;
   readonly path: string;
-  readonly webhookId: string;
+  readonly registrationId: string;
 }
 
 export const deliveryRules: readonly Rule[] = [
-  {
-    section: '4.6',
-    id: 'delivery-json',
-    rule: 'The envelope comes as the body of a request to the payload URL',
-    check: async (context) => {
+  rule(
+    '4.6',
+    'delivery-json',
+    'The envelope comes as the body of a request to the payload URL',
+    async (context) => {
       const { finalized } = await context.once(approvedInvoice);
       hold(finalized.eventId !== '', 'the body is no JSON envelope');
       return `${finalized.method} ${String(finalized.headers['content-type'])}`;
     },
-  },
-  ...[{ status: 200, body: '{"status":"accepted"}' }, { status: 204 }, { status: 299, body: 'not JSON' }].map(
-    (reply): Rule => ({
-      section: '4.6',
-      id: `accepts-${reply.status}`,
-      rule: `An answer of ${reply.status} with ${reply.body === undefined ? 'no' : 'any'} body is taken`,
-      check: async (context) => {
-        const voided = await voidInvoice(context, () => reply, 1);
-        const log = await settledLog(context, voided);
-        hold(log.state === 'delivered' && log.attempts === 1, `${log.state} after ${log.attempts}`);
-        return 'delivered at the first attempt';
-      },
-    }),
   ),
-  {
-    section: '8',
-    id: 'at-once',
-    rule: 'The initial attempt comes immediately',
-    check: async (context) => {
-      const { received, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
-      const waitedMs = (received[0] ?? broken('nothing came')).atMs - canceledAtMs;
-      hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
-      return `${Math.round(waitedMs)} ms after the invoice was canceled`;
-    },
-  },
+  ...[{ status: 200, body: '{"status":"accepted"}' }, { status: 204 }, { status: 299, body: 'not JSON' }].map(
+    (reply): Rule =>
+      rule(
+        '4.6',
+        `accepts-${reply.status}`,
+        `An answer of ${reply.status} with ${reply.body === undefined ? 'no' : 'any'} body is taken`,
+        async (context) => {
+          const voided = await voidInvoice(context, () => reply, 1);
+          const log = await settledLog(context, voided);
+          hold(
+            log.state === 'delivered' && log.attempts.length === 1,
+            `${log.state} after ${log.attempts.length}`,
+          );
+          return 'delivered at the first attempt';
+        },
+      ),
+  ),
+  rule('8', 'at-once', 'The initial attempt comes immediately', async (context) => {
+    const { received, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
+    const waitedMs = (received[0] ?? broken('nothing came')).atMs - canceledAtMs;
+    hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
+    return `${Math.round(waitedMs)} ms after the invoice was canceled`;
+  }),
   ...[301, 404, 500].map(
-    (status): Rule => ({
-      section: '6.5',
-      id: `retries-${status}`,
-      rule: `An answer of ${status} triggers a retry`,
-      slow: 6,
-      check: async (context) => {
+    (status): Rule =>
+      rule('6.5', `retries-${status}`, `An answer of ${status} triggers a retry`, async (context) => {
         const voided = await voidInvoice(context, (attempt) => ({ status: attempt === 1 ? status : 200 }), 2);
         hold(voided.received.length === 2, `${voided.received.length} attempts`);
         const log = await settledLog(context, voided);
-        hold(log.state === 'delivered' && log.attempts === 2, `${log.state} after ${log.attempts}`);
+        hold(
+          log.state === 'delivered' && log.attempts.length === 2,
+          `${log.state} after ${log.attempts.length}`,
+        );
         return 'delivered at the second attempt';
-      },
-    }),
+      }),
   ),
-  {
-    section: '8',
-    id: 'brief-delay',
-    rule: 'The retry comes after a brief delay',
-    slow: 6,
-    check: async (context) => {
-      const { received } = await context.once(refusedTwice);
-      const gapMs = gapOf(received);
-      hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
-      return `${(gapMs / 1_000).toFixed(1)} s`;
-    },
-  },
-  {
-    section: '8',
-    id: 'no-third-attempt',
-    rule: 'There is one retry and no third attempt',
-    slow: 12,
-    check: async (context) => {
-      const { received } = await context.once(refusedTwice);
-      const { path, invoiceId } = await context.once(refusedTwice);
-      const quietMs = 2 * gapOf(received) + 500;
-      const more = await receive(context, { path, invoiceId, count: 3 }, quietMs);
-      hold(more.length === 2, `${more.length} attempts`);
-      return `2 attempts, then ${(quietMs / 1_000).toFixed(1)} s of silence`;
-    },
-  },
-  {
-    section: '6.3',
-    id: 'retry-same-event',
-    rule: 'The retry carries the same eventId and the same bytes',
-    slow: 6,
-    check: async (context) => {
+  rule('8', 'brief-delay', 'The retry comes after a brief delay', async (context) => {
+    const { received } = await context.once(refusedTwice);
+    const gapMs = gapOf(received);
+    hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
+    return `${(gapMs / 1_000).toFixed(1)} s`;
+  }),
+  rule('8', 'no-third-attempt', 'There is one retry and no third attempt', async (context) => {
+    const { received } = await context.once(refusedTwice);
+    const { path, invoiceId } = await context.once(refusedTwice);
+    const quietMs = 2 * gapOf(received) + 500;
+    const more = await receive(context, { path, invoiceId, count: 3 }, quietMs);
+    hold(more.length === 2, `${more.length} attempts`);
+    return `2 attempts, then ${(quietMs / 1_000).toFixed(1)} s of silence`;
+  }),
+  rule(
+    '6.3',
+    'retry-same-event',
+    'The retry carries the same eventId and the same bytes',
+    async (context) => {
       const { received } = await context.once(refusedTwice);
       const [one, other] = received;
       hold(one !== undefined && other !== undefined, `${received.length} attempts`);
@@ -107,25 +91,23 @@ export const deliveryRules: readonly Rule[] = [
       );
       return `${one.eventId} twice`;
     },
-  },
-  {
-    section: '6.7',
-    id: 'logged-not-requeued',
-    rule: 'After the retry the delivery is logged as failed and not requeued',
-    slow: 6,
-    check: async (context) => {
+  ),
+  rule(
+    '6.7',
+    'logged-not-requeued',
+    'After the retry the delivery is logged as failed and not requeued',
+    async (context) => {
       const voided = await context.once(refusedTwice);
       const log = await settledLog(context, voided);
-      hold(log.state === 'failed' && log.attempts === 2, `${log.state} after ${log.attempts}`);
+      hold(log.state === 'failed' && log.attempts.length === 2, `${log.state} after ${log.attempts.length}`);
       return 'failed after 2 attempts, in the log';
     },
-  },
-  {
-    section: '8',
-    id: 'response-limit',
-    rule: 'An endpoint that does not answer in time has failed; the retry follows',
-    slow: 40,
-    check: async (context) => {
+  ),
+  rule(
+    '8',
+    'response-limit',
+    'An endpoint that does not answer in time has failed; the retry follows',
+    async (context) => {
       const { responseLimitMs, briefDelayMs } = context;
       const patience = responseLimitMs + briefDelayMs + SOON_MS;
       const { received } = await voidInvoice(
@@ -143,42 +125,39 @@ export const deliveryRules: readonly Rule[] = [
       );
       return `given up at ${responseLimitMs / 1_000} s, retried after ${(gapMs / 1_000).toFixed(1)} s`;
     },
-  },
-  {
-    section: '8',
-    id: 'slow-but-in-time',
-    rule: 'An endpoint that answers late but in time has not failed',
-    slow: 30,
-    check: async (context) => {
+  ),
+  rule(
+    '8',
+    'slow-but-in-time',
+    'An endpoint that answers late but in time has not failed',
+    async (context) => {
       const afterMs = Math.round(context.responseLimitMs * 0.5);
       const voided = await voidInvoice(context, () => ({ status: 200, afterMs }), 1);
       const log = await settledLog(context, voided, afterMs + SOON_MS);
-      hold(log.state === 'delivered' && log.attempts === 1, `${log.state} after ${log.attempts}`);
+      hold(
+        log.state === 'delivered' && log.attempts.length === 1,
+        `${log.state} after ${log.attempts.length}`,
+      );
       return `delivered with an answer after ${(afterMs / 1_000).toFixed(1)} s`;
     },
-  },
-  {
-    section: '2.3',
-    id: 'side-by-side',
-    rule: 'Webhooks do not wait for one another',
-    check: async (context) => {
-      const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
-      const only = { eventTypes: ['invoice_voided'] };
-      const isOurs = (received: ReceivedRequest) => received.invoiceId === invoiceId;
-      const slow = await openEndpoint(context, {
-        ...only,
-        reply: (received) => reply(isOurs(received) ? 'hang' : 200),
-      });
-      const quick = await openEndpoint(context, only);
-      const startMs = performance.now();
-      await context.application.cancel(invoiceId);
-      const [received] = await receive(context, { path: quick.path, invoiceId, count: 1 });
-      await context.application.deleteWebhook(slow.webhookId);
-      const waitedMs = (received ?? broken('the second webhook received nothing')).atMs - startMs;
-      hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
-      return `${Math.round(waitedMs)} ms beside a webhook that does not answer`;
-    },
-  },
+  ),
+  rule('2.3', 'side-by-side', 'Webhooks do not wait for one another', async (context) => {
+    const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
+    const only = { eventTypes: ['invoice_voided'] };
+    const isOurs = (received: ReceivedRequest) => received.invoiceId === invoiceId;
+    const slow = await openEndpoint(context, {
+      ...only,
+      reply: (received) => reply(isOurs(received) ? 'hang' : 200),
+    });
+    const quick = await openEndpoint(context, only);
+    const startMs = performance.now();
+    await context.application.cancel(invoiceId);
+    const [received] = await receive(context, { path: quick.path, invoiceId, count: 1 });
+    await context.application.deleteWebhook(slow.registrationId);
+    const waitedMs = (received ?? broken('the second webhook received nothing')).atMs - startMs;
+    hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
+    return `${Math.round(waitedMs)} ms beside a webhook that does not answer`;
+  }),
 ];
 
 function reply(status: Reply['status']): Reply {
@@ -197,14 +176,14 @@ async function voidInvoice(
   withinMs = context.briefDelayMs + SOON_MS,
 ): Promise<Voided> {
   const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
-  const { path, webhookId } = await openEndpoint(context, {
+  const { path, registrationId } = await openEndpoint(context, {
     eventTypes: ['invoice_voided'],
     reply: (received, attempt) => (received.invoiceId === invoiceId ? choose(attempt) : { status: 200 }),
   });
   const canceledAtMs = performance.now();
   await context.application.cancel(invoiceId);
   const received = await receive(context, { path, invoiceId, count }, withinMs);
-  return { invoiceId, path, webhookId, canceledAtMs, received };
+  return { invoiceId, path, registrationId, canceledAtMs, received };
 }
 
 function gapOf([one, other]: readonly ReceivedRequest[]): number {
@@ -214,13 +193,13 @@ function gapOf([one, other]: readonly ReceivedRequest[]): number {
 /** The log entry, when the delivery has ended. */
 async function settledLog(
   context: SuiteContext,
-  { invoiceId, webhookId }: Voided,
+  { invoiceId, registrationId }: Voided,
   withinMs = SOON_MS,
 ): Promise<LoggedDelivery> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const log = (await context.application.deliveryLog(invoiceId)).filter(
-      (one) => one.webhookId === webhookId,
+      (one) => one.registrationId === registrationId,
     );
     const [own] = log;
     if (log.length > 1) broken(`the log has ${log.length} deliveries of one event to one webhook`);

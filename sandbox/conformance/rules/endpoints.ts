@@ -1,16 +1,16 @@
 import { rowsOf } from '../csv.ts';
 import { digitsOf, excerpt, isObject, jsonObject, textOf } from '../http.ts';
-import { hold, holdAll, type Rule } from '../rule.ts';
+import { hold, holdAll, type Rule, rule } from '../rule.ts';
 import { UNKNOWN_INVOICE } from '../service.ts';
 import { approvedInvoice, type Download, download, sumOf, unexportedInvoice } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 
 export const endpointRules: readonly Rule[] = [
-  {
-    section: '4.3',
-    id: 'regenerate-fields',
-    rule: 'Regenerate answers 200 with URL, expiry, hash and size',
-    check: async (context) => {
+  rule(
+    '4.3',
+    'regenerate-fields',
+    'Regenerate answers 200 with URL, expiry, hash and size',
+    async (context) => {
       const { location } = await context.once(download);
       const wrong: string[] = [];
       if (!URL.canParse(textOf(location.presignedUrl) ?? '')) wrong.push('presignedUrl');
@@ -21,96 +21,72 @@ export const endpointRules: readonly Rule[] = [
       holdAll(wrong.map((name) => `${name} is ${JSON.stringify(location[name]) ?? 'missing'}`));
       return Object.keys(location).join(', ');
     },
-  },
-  {
-    section: '4.3',
-    id: 'regenerate-hash',
-    rule: "The regenerated hash and size are the file's",
-    check: async (context) =>
-      fileIsAnnounced(await context.once(download), (await context.once(download)).location),
-  },
-  {
-    section: '4.3',
-    id: 'regenerate-fresh',
-    rule: 'Each call answers a URL that works',
-    check: async (context) => {
-      const { invoiceId } = await context.once(download);
-      const urls: string[] = [];
-      for (let call = 0; call < 2; call += 1) {
-        const answer = await context.service.regenerate(invoiceId);
-        const url = textOf(jsonObject(answer.body)?.presignedUrl);
-        hold(url !== null, `${answer.status} ${excerpt(answer.body)}`);
-        const { status } = await context.service.plain({ url });
-        hold(status === 200, `the URL answered ${status}`);
-        urls.push(url);
-      }
-      return `${urls.length} URLs, both work`;
-    },
-  },
-  {
-    section: '4.4',
-    id: 'details',
-    rule: 'Details are a JSON object with the line items of the invoice',
-    check: async (context) => {
-      const file = await context.once(download);
-      const answer = await context.service.details(file.invoiceId);
-      const body = jsonObject(answer.body);
-      hold(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
-      const items = longestObjectList(body);
-      const rows = rowsOf(file.answer).length;
-      hold(
-        items !== null && items.count === rows,
-        `${items?.count ?? 'no'} line items, the CSV has ${rows} rows`,
-      );
-      return `${items.count} line items in ${items.path}`;
-    },
-  },
-  {
-    section: '4.5',
-    id: 'export-csv',
-    rule: 'Export answers the same rows as the exported file',
-    check: async (context) => {
-      const file = await context.once(download);
-      const answer = await context.service.exportCsv(file.invoiceId);
-      hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
-      const exported = rowsOf(answer);
-      const lines = (rows: typeof exported) =>
-        rows
-          .map((row) => JSON.stringify(row))
-          .sort()
-          .join('\n');
-      hold(
-        lines(exported) === lines(rowsOf(file.answer)),
-        `${exported.length} rows, ${sumOf(exported)}, differ from the file`,
-      );
-      return `${exported.length} rows, ${sumOf(exported)}`;
-    },
-  },
-  {
-    section: '6.6',
-    id: 'regenerate-unexported',
-    rule: 'When the export failed, regenerate is 404',
-    check: async (context) => {
-      const { invoiceId } = await context.once(unexportedInvoice);
-      return statusIs(await context.service.regenerate(invoiceId), 404);
-    },
-  },
-  {
-    section: '6.6',
-    id: 'export-csv-unexported',
-    rule: 'When the export failed, export-csv is the fallback',
-    check: async (context) => {
+  ),
+  rule('4.3', 'regenerate-hash', "The regenerated hash and size are the file's", async (context) =>
+    fileIsAnnounced(await context.once(download), (await context.once(download)).location),
+  ),
+  rule('4.3', 'regenerate-fresh', 'Each call answers a URL that works', async (context) => {
+    const { invoiceId } = await context.once(download);
+    const urls: string[] = [];
+    for (let call = 0; call < 2; call += 1) {
+      const answer = await context.service.regenerate(invoiceId);
+      const url = textOf(jsonObject(answer.body)?.presignedUrl);
+      hold(url !== null, `${answer.status} ${excerpt(answer.body)}`);
+      const { status } = await context.service.plain({ url });
+      hold(status === 200, `the URL answered ${status}`);
+      urls.push(url);
+    }
+    return `${urls.length} URLs, both work`;
+  }),
+  rule('4.4', 'details', 'Details are a JSON object with the line items of the invoice', async (context) => {
+    const file = await context.once(download);
+    const answer = await context.service.details(file.invoiceId);
+    const body = jsonObject(answer.body);
+    hold(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
+    const items = longestObjectList(body);
+    const rows = rowsOf(file.answer).length;
+    hold(
+      items !== null && items.count === rows,
+      `${items?.count ?? 'no'} line items, the CSV has ${rows} rows`,
+    );
+    return `${items.count} line items in ${items.path}`;
+  }),
+  rule('4.5', 'export-csv', 'Export answers the same rows as the exported file', async (context) => {
+    const file = await context.once(download);
+    const answer = await context.service.exportCsv(file.invoiceId);
+    hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
+    const exported = rowsOf(answer);
+    const lines = (rows: typeof exported) =>
+      rows
+        .map((row) => JSON.stringify(row))
+        .sort()
+        .join('\n');
+    hold(
+      lines(exported) === lines(rowsOf(file.answer)),
+      `${exported.length} rows, ${sumOf(exported)}, differ from the file`,
+    );
+    return `${exported.length} rows, ${sumOf(exported)}`;
+  }),
+  rule('6.6', 'regenerate-unexported', 'When the export failed, regenerate is 404', async (context) => {
+    const { invoiceId } = await context.once(unexportedInvoice);
+    return statusIs(await context.service.regenerate(invoiceId), 404);
+  }),
+  rule(
+    '6.6',
+    'export-csv-unexported',
+    'When the export failed, export-csv is the fallback',
+    async (context) => {
       const { invoiceId } = await context.once(unexportedInvoice);
       const answer = await context.service.exportCsv(invoiceId);
       hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
       return `${rowsOf(answer).length} rows without an event`;
     },
-  },
-  {
-    section: '6.8',
-    id: 'announced-hash',
-    rule: 'The SHA-256 and size of invoice_finalized are those of the file behind its URL',
-    check: async (context) => {
+  ),
+  rule(
+    '6.8',
+    'announced-hash',
+    'The SHA-256 and size of invoice_finalized are those of the file behind its URL',
+    async (context) => {
       const { finalized } = await context.once(approvedInvoice);
       const url = textOf(finalized.payload.presignedUrl) ?? '';
       const answer = await context.service.plain({ url });
@@ -119,34 +95,31 @@ export const endpointRules: readonly Rule[] = [
       hold(answer.body.equals(file.answer.body), 'the announced URL and the regenerated one differ in bytes');
       return fileIsAnnounced(file, finalized.payload);
     },
-  },
-  {
-    section: '7',
-    id: 'regenerate-unknown',
-    rule: 'Regenerate is 404 when the invoice does not exist',
-    check: async ({ service }) => statusIs(await service.regenerate(UNKNOWN_INVOICE), 404),
-  },
-  {
-    section: '7',
-    id: 'regenerate-draft',
-    rule: 'Regenerate is 404 when the export of the invoice does not exist',
-    check: async (context) => {
+  ),
+  rule('7', 'regenerate-unknown', 'Regenerate is 404 when the invoice does not exist', async ({ service }) =>
+    statusIs(await service.regenerate(UNKNOWN_INVOICE), 404),
+  ),
+  rule(
+    '7',
+    'regenerate-draft',
+    'Regenerate is 404 when the export of the invoice does not exist',
+    async (context) => {
       const { invoiceId } = await context.application.createInvoice({ shipments: 1 });
       return statusIs(await context.service.regenerate(invoiceId), 404);
     },
-  },
-  {
-    section: '7',
-    id: 'regenerate-bad-request',
-    rule: 'Regenerate is 400 with error details when no URL could be made',
-    check: async (context) => {
+  ),
+  rule(
+    '7',
+    'regenerate-bad-request',
+    'Regenerate is 400 with error details when no URL could be made',
+    async (context) => {
       const invoiceId = await approvedId(context);
       await context.application.failRegenerate(invoiceId);
       const answer = await context.service.regenerate(invoiceId);
       hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${excerpt(answer.body)}`);
       return excerpt(answer.body);
     },
-  },
+  ),
 ];
 
 function fileIsAnnounced(file: Download, location: Readonly<Record<string, unknown>>): string {

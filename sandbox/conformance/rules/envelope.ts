@@ -1,6 +1,6 @@
 import { digitsOf, jsonObject, textOf } from '../http.ts';
 import { invoiceIdOf, type ReceivedRequest } from '../receiver.ts';
-import { broken, hold, holdAll, type Rule, UUID } from '../rule.ts';
+import { broken, hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
 import { approvedInvoice, canceledInvoice, openEndpoint, partnerInvoice, receiveEvent } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -49,29 +49,24 @@ const LOCATION: Readonly<Record<string, Test>> = {
 };
 
 export const envelopeRules: readonly Rule[] = [
-  {
-    section: '2.4',
-    id: 'envelope',
-    rule: 'Every delivery is an envelope of metadata and payload',
-    check: async (context) => {
-      const { received } = await context.once(canceledInvoice);
-      const keys = received.map(({ body }) =>
-        Object.keys(jsonObject(body) ?? {})
-          .sort()
-          .join(),
-      );
-      hold(
-        keys.every((key) => key === 'metadata,payload'),
-        keys.join('; '),
-      );
-      return `${received.length} deliveries`;
-    },
-  },
-  {
-    section: '2.5',
-    id: 'metadata-fields',
-    rule: 'Metadata has its six fields, identical for all event types',
-    check: async (context) => {
+  rule('2.4', 'envelope', 'Every delivery is an envelope of metadata and payload', async (context) => {
+    const { received } = await context.once(canceledInvoice);
+    const keys = received.map(({ body }) =>
+      Object.keys(jsonObject(body) ?? {})
+        .sort()
+        .join(),
+    );
+    hold(
+      keys.every((key) => key === 'metadata,payload'),
+      keys.join('; '),
+    );
+    return `${received.length} deliveries`;
+  }),
+  rule(
+    '2.5',
+    'metadata-fields',
+    'Metadata has its six fields, identical for all event types',
+    async (context) => {
       const { received } = await context.once(canceledInvoice);
       holdAll(
         received.flatMap((one) =>
@@ -80,37 +75,27 @@ export const envelopeRules: readonly Rule[] = [
       );
       return received.map(({ eventType }) => eventType).join(', ');
     },
-  },
-  {
-    section: '2.5',
-    id: 'event-id-unique',
-    rule: 'eventId is unique per event',
-    check: async (context) => {
-      const { received } = await context.once(canceledInvoice);
-      const ids = new Set(received.map(({ eventId }) => eventId));
-      hold(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
-      return `${ids.size} events, ${ids.size} ids`;
-    },
-  },
-  {
-    section: '2.5',
-    id: 'partner-id',
-    rule: "partnerId is the token's partner",
-    check: async (context) => {
-      const { finalized } = await context.once(approvedInvoice);
-      const token = jsonObject((await context.service.requestToken()).body);
-      hold(
-        finalized.metadata.partnerId === token?.partnerId,
-        `${finalized.metadata.partnerId}, not ${token?.partnerId}`,
-      );
-      return String(token?.partnerId);
-    },
-  },
-  {
-    section: '2.6',
-    id: 'payload-fields',
-    rule: 'The invoice payload has its fields, each of its type, for all event types',
-    check: async (context) => {
+  ),
+  rule('2.5', 'event-id-unique', 'eventId is unique per event', async (context) => {
+    const { received } = await context.once(canceledInvoice);
+    const ids = new Set(received.map(({ eventId }) => eventId));
+    hold(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
+    return `${ids.size} events, ${ids.size} ids`;
+  }),
+  rule('2.5', 'partner-id', "partnerId is the token's partner", async (context) => {
+    const { finalized } = await context.once(approvedInvoice);
+    const token = jsonObject((await context.service.requestToken()).body);
+    hold(
+      finalized.metadata.partnerId === token?.partnerId,
+      `${finalized.metadata.partnerId}, not ${token?.partnerId}`,
+    );
+    return String(token?.partnerId);
+  }),
+  rule(
+    '2.6',
+    'payload-fields',
+    'The invoice payload has its fields, each of its type, for all event types',
+    async (context) => {
       const { received } = await context.once(canceledInvoice);
       holdAll(
         received.flatMap((one) =>
@@ -121,58 +106,53 @@ export const envelopeRules: readonly Rule[] = [
       hold(noId.length === 0, 'the invoice id is missing or no UUID');
       return `${Object.keys(PAYLOAD).length + 2} fields`;
     },
-  },
-  {
-    section: '2.6',
-    id: 'maker-prefix',
-    rule: "Both id fields carry the maker's prefix, one and the same",
-    check: async (context) => {
+  ),
+  rule(
+    '2.6',
+    'maker-prefix',
+    "Both id fields carry the maker's prefix, one and the same",
+    async (context) => {
       const { finalized } = await context.once(approvedInvoice);
       const { invoice, tenant } = prefixesOf(finalized);
       hold(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
       return `${invoice}InvoiceId, ${tenant}TenantId`;
     },
-  },
-  {
-    section: '2.6',
-    id: 'neutral-spelling',
-    rule: 'The neutral spelling of the same names exists as well',
-    check: async (context) => {
+  ),
+  rule(
+    '2.6',
+    'neutral-spelling',
+    'The neutral spelling of the same names exists as well',
+    async (context) => {
       const received = await context.once(shortLivedFinalized);
       const { invoice, tenant } = prefixesOf(received);
       hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
       return 'serviceInvoiceId, serviceTenantId';
     },
-  },
-  {
-    section: '2.6',
-    id: 'due-date',
-    rule: 'invoiceDueDate is the invoice date plus 15 days',
-    check: async (context) => {
-      const { created, finalized } = await context.once(approvedInvoice);
-      for (const { payload } of [created, finalized]) {
-        const days =
-          (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
-        hold(days === 15, `${payload.invoiceDate} and ${payload.invoiceDueDate} are ${days} days apart`);
-      }
-      return `${finalized.payload.invoiceDate} and ${finalized.payload.invoiceDueDate}`;
-    },
-  },
-  {
-    section: '2.7',
-    id: 'finalized-fields',
-    rule: 'invoice_finalized adds the URL, its expiry, hash and size',
-    check: async (context) => {
+  ),
+  rule('2.6', 'due-date', 'invoiceDueDate is the invoice date plus 15 days', async (context) => {
+    const { created, finalized } = await context.once(approvedInvoice);
+    for (const { payload } of [created, finalized]) {
+      const days =
+        (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
+      hold(days === 15, `${payload.invoiceDate} and ${payload.invoiceDueDate} are ${days} days apart`);
+    }
+    return `${finalized.payload.invoiceDate} and ${finalized.payload.invoiceDueDate}`;
+  }),
+  rule(
+    '2.7',
+    'finalized-fields',
+    'invoice_finalized adds the URL, its expiry, hash and size',
+    async (context) => {
       const { finalized } = await context.once(approvedInvoice);
       holdAll(complaints(finalized.payload, LOCATION));
       return Object.keys(LOCATION).join(', ');
     },
-  },
-  {
-    section: '2.7',
-    id: 'no-file-elsewhere',
-    rule: 'invoice_created and invoice_voided carry the fields of 2.6 only',
-    check: async (context) => {
+  ),
+  rule(
+    '2.7',
+    'no-file-elsewhere',
+    'invoice_created and invoice_voided carry the fields of 2.6 only',
+    async (context) => {
       const { created, voided } = await context.once(canceledInvoice);
       const known = (name: string) => name in PAYLOAD || /^[a-z]+(Invoice|Tenant)Id$/.test(name);
       const extra = [created, voided].flatMap(({ payload }) =>
@@ -181,62 +161,42 @@ export const envelopeRules: readonly Rule[] = [
       hold(extra.length === 0, `they carry ${extra.join(', ')}`);
       return 'no further fields';
     },
-  },
-  {
-    section: '2.9',
-    id: 'tenant-level-ids',
-    rule: 'A tenant-level event names the tenant by both ids',
-    check: async (context) => {
-      const { finalized, tenant } = await context.once(approvedInvoice);
-      const id = tenantIdOf(finalized);
-      const own = finalized.payload.partnerTenantId;
-      hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
-      return `${id} and "${own}"`;
-    },
-  },
-  {
-    section: '2.9',
-    id: 'partner-level-ids',
-    rule: 'A partner-level event has null for both tenant ids',
-    check: async (context) => {
-      const { finalized } = await context.once(partnerInvoice);
-      const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
-      hold(
-        values.every((value) => value === null),
-        JSON.stringify(values),
-      );
-      return 'null and null';
-    },
-  },
+  ),
+  rule('2.9', 'tenant-level-ids', 'A tenant-level event names the tenant by both ids', async (context) => {
+    const { finalized, tenant } = await context.once(approvedInvoice);
+    const id = tenantIdOf(finalized);
+    const own = finalized.payload.partnerTenantId;
+    hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
+    return `${id} and "${own}"`;
+  }),
+  rule('2.9', 'partner-level-ids', 'A partner-level event has null for both tenant ids', async (context) => {
+    const { finalized } = await context.once(partnerInvoice);
+    const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
+    hold(
+      values.every((value) => value === null),
+      JSON.stringify(values),
+    );
+    return 'null and null';
+  }),
   statusRule('draft', 'invoice_created'),
   statusRule('finalized', 'invoice_finalized'),
   statusRule('voided', 'invoice_voided'),
-  {
-    section: '6.2',
-    id: 'schema-version',
-    rule: 'payloadSchemaVersion is v1',
-    check: async (context) => {
-      const { received } = await context.once(canceledInvoice);
-      const versions = new Set(received.map(({ metadata }) => metadata.payloadSchemaVersion));
-      hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
-      return 'v1';
-    },
-  },
+  rule('6.2', 'schema-version', 'payloadSchemaVersion is v1', async (context) => {
+    const { received } = await context.once(canceledInvoice);
+    const versions = new Set(received.map(({ metadata }) => metadata.payloadSchemaVersion));
+    hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
+    return 'v1';
+  }),
 ];
 
 function statusRule(status: string, eventType: string): Rule {
-  return {
-    section: '6',
-    id: `status-${status}`,
-    rule: `${eventType} carries invoiceStatus ${status}`,
-    check: async (context) => {
-      const { received } = await context.once(canceledInvoice);
-      const one =
-        received.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
-      hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
-      return status;
-    },
-  };
+  return rule('6', `status-${status}`, `${eventType} carries invoiceStatus ${status}`, async (context) => {
+    const { received } = await context.once(canceledInvoice);
+    const one =
+      received.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
+    hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
+    return status;
+  });
 }
 
 async function shortLivedFinalized(context: SuiteContext): Promise<ReceivedRequest> {

@@ -1,5 +1,5 @@
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
-import { broken, hold, type Rule } from '../rule.ts';
+import { broken, hold, type Rule, rule } from '../rule.ts';
 import {
   approvedInvoice,
   canceledInvoice,
@@ -36,11 +36,11 @@ export const lifecycleRules: readonly Rule[] = [
   ...TABLE.map(
     ([from, move, to]): Rule => (to === null ? refusedMove(from, move) : allowedMove(from, move, to)),
   ),
-  {
-    section: '3',
-    id: 'event-order',
-    rule: 'The events of an invoice follow its life: created, finalized, voided',
-    check: async (context) => {
+  rule(
+    '3',
+    'event-order',
+    'The events of an invoice follow its life: created, finalized, voided',
+    async (context) => {
       const { received } = await context.once(canceledInvoice);
       const types = received.map(({ eventType }) => eventType);
       const instants = received.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
@@ -51,12 +51,12 @@ export const lifecycleRules: readonly Rule[] = [
       );
       return types.join(', ');
     },
-  },
-  {
-    section: '3',
-    id: 'auto-approve',
-    rule: 'Auto-approve takes the invoices of a schedule to APPROVED, with invoice_finalized',
-    check: async (context) => {
+  ),
+  rule(
+    '3',
+    'auto-approve',
+    'Auto-approve takes the invoices of a schedule to APPROVED, with invoice_finalized',
+    async (context) => {
       const { path } = await openEndpoint(context);
       const tenants = (await context.application.tenants()).slice(0, 2).map(({ tenantId }) => tenantId);
       const chosen = tenants.length === 0 ? 'all' : tenants;
@@ -72,65 +72,60 @@ export const lifecycleRules: readonly Rule[] = [
       hold(invoices.length > 0, 'the schedule generated nothing');
       return `${invoices.length} invoices APPROVED and announced`;
     },
-  },
-  {
-    section: '3',
-    id: 'no-auto-approve',
-    rule: 'Without auto-approve the invoices of a schedule stay in DRAFT',
-    check: async ({ application }) => {
+  ),
+  rule(
+    '3',
+    'no-auto-approve',
+    'Without auto-approve the invoices of a schedule stay in DRAFT',
+    async ({ application }) => {
       const invoices = await application.runSchedule({ autoApprove: false, tenants: 'all', overrides: {} });
       hold(invoices.length > 0 && invoices.every(({ status }) => status === 'DRAFT'), statusesOf(invoices));
       return statusesOf(invoices);
     },
-  },
+  ),
   override(true),
   override(false),
-  {
-    section: '6.1',
-    id: 'no-pending-event',
-    rule: 'No event is emitted for PENDING_APPROVAL',
-    check: async (context) => {
-      const { received } = await context.once(approvedInvoice);
-      const types = received.map(({ eventType }) => eventType).join(', ');
-      const isSilent = received.every(({ payload }) => payload.invoiceStatus !== 'pending');
-      hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
-      return `between DRAFT and APPROVED: ${types}`;
-    },
-  },
-  {
-    section: '6.6',
-    id: 'export-failure-silent',
-    rule: 'When the export fails, invoice_finalized is not sent',
-    check: async (context) => {
+  rule('6.1', 'no-pending-event', 'No event is emitted for PENDING_APPROVAL', async (context) => {
+    const { received } = await context.once(approvedInvoice);
+    const types = received.map(({ eventType }) => eventType).join(', ');
+    const isSilent = received.every(({ payload }) => payload.invoiceStatus !== 'pending');
+    hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
+    return `between DRAFT and APPROVED: ${types}`;
+  }),
+  rule(
+    '6.6',
+    'export-failure-silent',
+    'When the export fails, invoice_finalized is not sent',
+    async (context) => {
       const { invoiceId, received } = await context.once(unexportedInvoice);
       const { status } = await context.application.invoice(invoiceId);
       const types = received.map(({ eventType }) => eventType).join(', ');
       hold(status === 'APPROVED' && types === 'invoice_created', `${status}, received ${types}`);
       return `${status}, received ${types} only`;
     },
-  },
+  ),
 ];
 
 function allowedMove(from: Status, move: Move, to: Status): Rule {
-  return {
-    section: '3',
-    id: `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
-    rule: `${from} moves to ${to}`,
-    check: async ({ application }) => {
+  return rule(
+    '3',
+    `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
+    `${from} moves to ${to}`,
+    async ({ application }) => {
       const { invoiceId } = await invoiceIn(application, from);
       const { status } = await application[move](invoiceId);
       hold(status === to, `it is ${status}`);
       return `${from} to ${status}`;
     },
-  };
+  );
 }
 
 function refusedMove(from: Status, move: Move): Rule {
-  return {
-    section: '3',
-    id: `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
-    rule: `${from} does not move to ${TARGET[move]}`,
-    check: async ({ application }) => {
+  return rule(
+    '3',
+    `${from}-${move}`.toLowerCase().replaceAll('_', '-'),
+    `${from} does not move to ${TARGET[move]}`,
+    async ({ application }) => {
       const { invoiceId } = await invoiceIn(application, from);
       const refusal = await refusalOf(application[move](invoiceId));
       const { status } = await application.invoice(invoiceId);
@@ -138,16 +133,16 @@ function refusedMove(from: Status, move: Move): Rule {
       hold(status === from, `refused with ${refusal}, and yet it is ${status}`);
       return `refused with ${refusal}, stays ${status}`;
     },
-  };
+  );
 }
 
 function override(isOn: boolean): Rule {
   const state = isOn ? 'on' : 'off';
-  return {
-    section: '3',
-    id: `auto-approve-override-${state}`,
-    rule: `Auto-approve can be switched ${state} for a specific tenant`,
-    check: async ({ application }) => {
+  return rule(
+    '3',
+    `auto-approve-override-${state}`,
+    `Auto-approve can be switched ${state} for a specific tenant`,
+    async ({ application }) => {
       const [one, other] = await application.tenants();
       if (one === undefined || other === undefined) return skip('the partner has no two tenants');
       const invoices = await application.runSchedule({
@@ -161,7 +156,7 @@ function override(isOn: boolean): Rule {
       hold(statusOf(one.tenantId) === expected[0] && statusOf(other.tenantId) === expected[1], seen);
       return seen;
     },
-  };
+  );
 }
 
 async function invoiceIn(application: Application, status: Status): Promise<ApplicationInvoice> {
