@@ -1,24 +1,24 @@
-/**
- * Catching up with an empty file: every load is repeated with its own time and version, so that reports have the same bytes. A
- * killed rebuild is resumed, unless the result could differ: see `resumePartialRebuild`.
- */
+/** Catching up with an empty file: every load is repeated with its own time and version, so that reports have the same bytes. */
 
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
-import { readRetention } from '../archive/retention.ts';
 import { asideFolder } from '../lib/files/data-folder.ts';
 import { exists, syncFolder } from '../lib/files/durable-files.ts';
 import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
-import { version } from '../lib/runtime.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
-import { type CatchUpProgress, catchUp, type LostRecord, recordMissingFacts } from './catch-up.ts';
+import {
+  type CatchUpProgress,
+  type CaughtUp,
+  catchUp,
+  type LostRecord,
+  recordMissingFacts,
+} from './catch-up.ts';
 import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-folder.ts';
 import { Database, removeDatabase } from './duckdb/database.ts';
 import { lockWarehouse } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
-import { migrations, views } from './duckdb/sql.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import {
@@ -50,8 +50,6 @@ export interface RebuildOutcome {
   /** Whether it contains less than the warehouse that it would replace, as far as that is readable. */
   readonly holdsLess: boolean;
   readonly purgedLoads?: number;
-  /** Loads that an interrupted rebuild had made; missing: no rebuild was resumed. */
-  readonly loadsBefore?: number;
 }
 
 export interface CompletedRebuild extends RebuildOutcome {
@@ -124,29 +122,20 @@ async function buildNew<T>(
 
 async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<RebuildOutcome> {
   const { archive, log, onProgress } = options;
-  const { database: next, done } = await openPartialRebuild(options, { path: paths.rebuilding, now });
+  await removeDatabase(paths.rebuilding);
+  const next = await openDatabase(options, paths.rebuilding);
   try {
-    await next.all('delete-publications');
+    await migrate(next, now);
     await continueSequence(options, paths.published, next);
-    const { events, loadsRepeated, losses, purged } = await catchUp({
+    const caughtUp = await catchUp({
       ...{ database: next, archive, log, now },
       onProgress,
     });
     const before = await readOld(options, paths.database, readHeldRecords);
     const held = before ?? (await readOld(options, paths.published, readHeldRecords)) ?? [];
-    const lacking = lackingFrom(countsOf(await readHeldRecords(next)), held);
-    const found = findLosses(losses, lacking, purged);
-    const [counted] = await next.all('count-made');
-    await next.all('finish-partial-rebuild');
+    const outcome = await outcomeOf(next, caughtUp, held);
     await next.use((session) => session.checkpoint());
-    return {
-      ...{ events: events + (done?.events ?? 0), loads: loadsRepeated + (done?.loads ?? 0) },
-      ...{ invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
-      ...(done === null ? {} : { loadsBefore: done.loads }),
-      losses: found.losses,
-      holdsLess: before !== null && found.holdsLess,
-      ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
-    };
+    return { ...outcome, holdsLess: before !== null && outcome.holdsLess };
   } finally {
     next.close();
   }
@@ -211,68 +200,22 @@ async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Da
   return movedAside;
 }
 
-export interface PartialCounts {
-  readonly events: number;
-  readonly loads: number;
+export async function outcomeOf(
+  made: Pick<Ledgers, 'all'>,
+  { events, loadsRepeated, losses, purged }: Omit<CaughtUp, 'lastLoadId'>,
+  held: readonly HeldRecord[],
+): Promise<RebuildOutcome> {
+  const lacking = lackingFrom(countsOf(await readHeldRecords(made)), held);
+  const [counted] = await made.all('count-made');
+  return {
+    ...{ events, loads: loadsRepeated },
+    ...{ invoices: Number(counted?.invoices), shipments: Number(counted?.shipments) },
+    ...findLosses(losses, lacking, purged),
+    ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
+  };
 }
 
-/** The caller holds the lock of the warehouse. `done` null: a new file. */
-async function openPartialRebuild(
-  options: RebuildOptions,
-  { path, now }: { readonly path: string; readonly now: Date },
-): Promise<{ readonly database: Database; readonly done: PartialCounts | null }> {
-  if (exists(path)) {
-    let left: Database | undefined;
-    try {
-      left = await openDatabase(options, path);
-      const done = await resumePartialRebuild(options, left);
-      if (done !== null) return { database: left, done };
-    } catch (error) {
-      options.log.warn({ err: error, path }, 'the interrupted rebuild cannot be resumed');
-    }
-    left?.close();
-  }
-  await removeDatabase(path);
-  const database = await openDatabase(options, path);
-  await migrate(database, now);
-  await markPartialRebuild(options, database);
-  return { database, done: null };
-}
-
-export async function markPartialRebuild(
-  options: RebuildOptions,
-  ledgers: Pick<Ledgers, 'all'>,
-): Promise<void> {
-  await ledgers.all('insert-cursor', { stream: 'rebuild', position: madeOf(options) });
-}
-
-/** @returns null: another version or archive, all loads repeated, a record set aside, or rows of a purged file */
-export async function resumePartialRebuild(
-  options: RebuildOptions,
-  ledgers: Pick<Ledgers, 'all'>,
-): Promise<PartialCounts | null> {
-  const [state] = await ledgers.all('partial-rebuild-state');
-  const isSame = state?.made_of === madeOf(options) && state.is_open === true && state.set_aside === 0;
-  if (!isSame || (await hasPurged(options, ledgers))) return null;
-  const done = { events: Number(state.events), loads: Number(state.loads) };
-  options.log.info(done, 'resuming the interrupted rebuild');
-  return done;
-}
-
-function madeOf({ settings: { archive } }: RebuildOptions): string {
-  const schema = migrations().at(-1)?.number;
-  return JSON.stringify({ version: version(), schema, views: views().sha256, archive });
-}
-
-async function hasPurged({ archive }: RebuildOptions, ledgers: Pick<Ledgers, 'all'>): Promise<boolean> {
-  const { purgedFiles } = await readRetention(archive);
-  if (purgedFiles.size === 0) return false;
-  return (await ledgers.all('partial-rebuild-files')).some(({ file_sha256: file }) =>
-    purgedFiles.has(String(file)),
-  );
-}
-
-export function findLosses(
+function findLosses(
   failed: readonly LostRecord[],
   held: readonly HeldRecord[],
   purged: readonly LoadFact[],

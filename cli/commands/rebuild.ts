@@ -18,8 +18,7 @@ interface RebuildFlags {
 export function command(): Command {
   return verb(
     'rebuild',
-    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted, and ' +
-      'an interrupted rebuild continues when it is started again. ' +
+    'Rebuilds the warehouse from the archive. Stop the worker first; the endpoint may keep running. Nothing is deleted. ' +
       'Exit 1 if the archive lacks records: the old warehouse then stays, unless --accept-loss is given.',
     'billsync rebuild',
   )
@@ -57,7 +56,7 @@ export function command(): Command {
     });
 }
 
-const STOPPED = 'Stopped. Nothing is deleted; run the command again to continue.';
+const STOPPED = 'Stopped. Nothing is deleted; run the command again.';
 
 function printDryRun(output: Output, made: RebuildOutcome): void {
   printOutcome(output, made, null);
@@ -73,9 +72,7 @@ function printRebuilt(output: Output, rebuilt: CompletedRebuild): void {
 }
 
 function printOutcome(output: Output, made: RebuildOutcome, rebuilt: CompletedRebuild | null): void {
-  const { events, loads, invoices, shipments, losses, purgedLoads = 0, loadsBefore } = made;
-  if (loadsBefore !== undefined)
-    output.note(`Continued an interrupted rebuild after ${counted(loadsBefore, 'load')}.`);
+  const { events, loads, invoices, shipments, losses, purgedLoads = 0 } = made;
   if (purgedLoads > 0)
     output.note(
       `${counted(purgedLoads, 'load')} left out: their files were purged, and no total counts them.`,

@@ -3,6 +3,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@du
 import { jsonValue } from '../../lib/duckdb-values.ts';
 import { countedCall } from '../../lib/health/native-calls.ts';
 import { retry } from '../../lib/retry.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
@@ -69,6 +70,15 @@ export class Session implements Statements {
     const [row] = await this.all(name, params);
     if (row === undefined) throw new Error(`The statement ${name} returned no row.`);
     return row;
+  }
+
+  async insert(table: string, rows: readonly object[]): Promise<void> {
+    const columns = Object.keys(rows[0] ?? {})
+      .sort()
+      .map((column) => [column, 'VARCHAR']);
+    const structure = JSON.stringify([Object.fromEntries(columns)]);
+    const text = sql('insert-rows').replace('{table}', table).replace('{structure}', structure);
+    await this.statement(text, { rows: wellFormedJson(rows) });
   }
 
   async statement(text: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {

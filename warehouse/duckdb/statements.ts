@@ -17,6 +17,8 @@ export interface Statements {
   /** Decimals, big integers and instants as text. */
   all(name: string, params?: Params): Promise<readonly Row[]>;
   first(name: string, params?: Params): Promise<Row>;
+  /** @param rows each with the same columns */
+  insert(table: string, rows: readonly object[]): Promise<void>;
 }
 
 export interface Ledgers {

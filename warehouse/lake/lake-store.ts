@@ -129,7 +129,7 @@ export async function removeLeftovers(database: Database, ledger: Ledger): Promi
     const isGone = await ledger.transaction(async (transaction) => {
       // The writer of the load holds this lock until its ledger has committed or never will.
       if (!(await transaction.tryLock('load', loadId))) return false;
-      const counted = await transaction.all('known-of-loads', { load_ids: `[${loadId}]` });
+      const counted = await transaction.all('known-of-load', { load_id: loadId });
       if (counted.length > 0) return false;
       await database.all('delete from lake.main.shipment_rows where load_id = $load_id::integer', {
         load_id: loadId,

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { statementsIn } from '../../lib/sql-file.ts';
+import { wellFormedJson } from '../../lib/wire/json.ts';
 import { type Migration, migrationsIn, sql, withCsvColumns } from '../duckdb/sql.ts';
 import { checkNames, type Ledgers, type Params, type Row, type Statements } from '../duckdb/statements.ts';
 import { WarehouseError } from '../errors.ts';
@@ -404,7 +405,7 @@ export async function holdInvoices(
   if (invoiceIds.length > SINGLE_INVOICES) return transaction.lock('invoices', generation);
   await transaction.all('lock-shared', { class: LOCK.invoices, key: generation });
   if (invoiceIds.length > 0) {
-    await transaction.all('lock-invoices', { invoice_ids: `[${invoiceIds.join(', ')}]` });
+    await transaction.all('lock-invoices', { invoice_ids: invoiceIds.join(',') });
   }
 }
 
@@ -412,6 +413,14 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
   return {
     all: (name, params) => queryNamed(client, name, params),
     first: async (name, params) => only(name, await queryNamed(client, name, params)),
+    async insert(table, rows) {
+      const columns = Object.keys(rows[0] ?? {})
+        .sort()
+        .join(', ');
+      const { text } = ledgerStatement('insert-rows');
+      const statement = text.replaceAll('{table}', table).replaceAll('{columns}', columns);
+      await query(client, { name: `insert ${table}`, text: statement, values: [wellFormedJson(rows)] });
+    },
     async lock(kind, key) {
       await queryNamed(client, 'lock', { class: LOCK[kind], key });
     },

@@ -5,13 +5,12 @@ import type { Archive } from '../../archive/archive.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
-import type { CatchUpProgress, LostRecord } from '../catch-up.ts';
+import type { CatchUpProgress, CaughtUp } from '../catch-up.ts';
 import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside } from '../catch-up.ts';
 import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import { warehouseLocked } from '../errors.ts';
-import type { LoadFact } from '../ledger/ingest.ts';
 import type { OpenWarehouseOptions } from '../store.ts';
 import { LedgerWarehouse } from '../warehouse.ts';
 import { checkBucket, generationPath, type LakePlace, lakeSchema, openLakeDatabase } from './attach-lake.ts';
@@ -82,19 +81,14 @@ export interface PrepareLake {
   readonly now: () => Date;
   /** false for a rebuild: readers see it only when it is complete. */
   readonly isPublished?: boolean;
-  readonly whenMade?: (database: Database) => Promise<void>;
 }
 
-export interface PreparedLake {
-  readonly database: Database;
-  readonly events: number;
-  readonly loadsRepeated: number;
-  readonly losses: readonly LostRecord[];
-  readonly purged: readonly LoadFact[];
-}
+type CaughtUpLake = Omit<CaughtUp, 'lastLoadId'>;
 
 /** The caller makes sure that no other process does. */
-export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
+export async function prepareLake(
+  prepare: PrepareLake,
+): Promise<CaughtUpLake & { readonly database: Database }> {
   const { options, ledger, place, now, isPublished = true } = prepare;
   const { settings } = options;
   const paths = warehousePaths(settings);
@@ -118,7 +112,6 @@ export async function prepareLake(prepare: PrepareLake): Promise<PreparedLake> {
   });
   try {
     await ledger.transaction((transaction) => transaction.script(replacedOnce(ledger.generation)));
-    await prepare.whenMade?.(database);
     return { database, ...(await catchUpLake(prepare, database)) };
   } catch (error) {
     database.close();
@@ -140,10 +133,7 @@ function replacedOnce(generation: number): string {
     end $$`;
 }
 
-async function catchUpLake(
-  { options, ledger, now }: PrepareLake,
-  database: Database,
-): Promise<Omit<PreparedLake, 'database'>> {
+async function catchUpLake({ options, ledger, now }: PrepareLake, database: Database): Promise<CaughtUpLake> {
   const { archive, log, onCatchUp, onSetAside } = options;
   const progress: CatchUpProgress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
   const ingested = await ingestLake({

@@ -1,22 +1,15 @@
 /**
- * Fills the next generation beside the current one and then switches; the previous one stays until the next rebuild. An interrupted
- * rebuild is continued by the next one. Also the way to move between kinds of warehouse.
+ * Fills the next generation beside the current one and then switches; the previous one stays until the next rebuild. Also the
+ * way to move between kinds of warehouse.
  */
 
 import { rm } from 'node:fs/promises';
 import { claimDataFolder } from '../data-folder.ts';
-import { countsOf, type HeldRecord, lackingFrom, readHeldRecords } from '../ledger/archive-diff.ts';
+import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.ts';
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../rebuild.ts';
-import {
-  findLosses,
-  markPartialRebuild,
-  type PartialCounts,
-  RebuildLossError,
-  resumePartialRebuild,
-} from '../rebuild.ts';
+import { outcomeOf, RebuildLossError } from '../rebuild.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
-import { removeLeftovers } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
 import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } from './open-lake.ts';
 
@@ -70,40 +63,19 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   };
   try {
     leave = await enterLake(counted, address.printable, 'alone');
-    const done = await leftInNext(made, options);
-    if (done === null) await dropNext();
+    await dropNext();
     const before = await readBefore(counted, options);
-    const { database, events, loadsRepeated, losses, purged } = await prepareLake({
+    const { database, ...caughtUp } = await prepareLake({
       options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
       ledger: made,
       place: { address, dataPath, generation: next },
       now,
       isPublished: false,
-      async whenMade(rows) {
-        if (done === null) return markPartialRebuild(options, made);
-        // Uncounted loads are repeated under the same id.
-        await removeLeftovers(rows, made);
-        await made.all('mark-all-recorded');
-      },
     });
     database.close();
     try {
-      await made.all('finish-partial-rebuild');
-      const { invoices, shipments } = await made.first('count-made');
-      const lacking = lackingFrom(countsOf(await readHeldRecords(made)), before ?? []);
-      const there = {
-        events: events + (done?.events ?? 0),
-        loads: loadsRepeated + (done?.loads ?? 0),
-        invoices: Number(invoices),
-        shipments: Number(shipments),
-      };
       return await use({
-        made: {
-          ...there,
-          ...findLosses(losses, lacking, purged),
-          ...(purged.length === 0 ? {} : { purgedLoads: purged.length }),
-          ...(done === null ? {} : { loadsBefore: done.loads }),
-        },
+        made: await outcomeOf(made, caughtUp, before),
         movedAside: await continueSequence(counted, made, { now, log }),
         printable: address.printable,
         moveHere: async () => {
@@ -122,20 +94,8 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   }
 }
 
-async function leftInNext(made: Ledger, options: RebuildOptions): Promise<PartialCounts | null> {
-  try {
-    return await resumePartialRebuild(options, made);
-  } catch (error) {
-    if (!isMissingTable(error)) throw error;
-    return null;
-  }
-}
-
-/** @returns null when there is no readable generation: replacing it is the purpose of a rebuild */
-async function readBefore(
-  counted: Ledger,
-  { archive, log }: RebuildOptions,
-): Promise<readonly HeldRecord[] | null> {
+/** @returns none when there is no readable generation: replacing it is the purpose of a rebuild */
+async function readBefore(counted: Ledger, { archive, log }: RebuildOptions): Promise<readonly HeldRecord[]> {
   try {
     const heldRecords = await readHeldRecords(counted);
     // Facts that a crash left out are only in the warehouse.
@@ -143,7 +103,7 @@ async function readBefore(
     return heldRecords;
   } catch (error) {
     if (!isMissingTable(error)) throw error;
-    return null;
+    return [];
   }
 }
 

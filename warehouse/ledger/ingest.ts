@@ -190,7 +190,9 @@ async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<r
   const loads = new Map<number, LoadFact>();
   for (const fact of facts) if (fact.kind === 'load') loads.set(fact.loadId, fact);
   if (loads.size === 0) return [];
-  const rows = await database.all('unknown-loads', { load_ids: `[${[...loads.keys()].join(', ')}]` });
+  const ids = [...loads.keys()];
+  const span = { first: Math.min(...ids), last: Math.max(...ids) };
+  const rows = await database.all('unknown-loads', { load_ids: ids.join(','), ...span });
   return rows.flatMap((row) => loads.get(Number(row.load_id)) ?? []);
 }
 
@@ -311,14 +313,16 @@ export async function insertEvents(
   const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
   if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
   if (released.length > 0) {
-    await session.all('release-events', { events: wellFormedJson(released.map(eventLine)) });
+    const event_ids = wellFormedJson(released.map(({ eventId }) => eventId));
+    await session.all('release-events', { event_ids });
   }
   const unclaimed = fresh.filter((event) => !released.includes(event)).map(({ eventId }) => eventId);
   if (unclaimed.length > 0) await session.all('claim-events', { event_ids: wellFormedJson(unclaimed) });
-  const rows = await session.all('insert-events', { events: wellFormedJson(fresh.map(eventLine)) });
-  const ids = rows.flatMap((row) => (typeof row.invoice_id === 'string' ? [row.invoice_id] : []));
+  const lines = fresh.map(eventLine);
+  await session.insert('event_ledger', lines);
+  const ids = lines.flatMap(({ invoice_id: id }) => (typeof id === 'string' ? [id] : []));
   return {
-    fresh: rows.map((row) => String(row.event_id)),
+    fresh: fresh.map(({ eventId }) => eventId),
     invoiceIds: [...new Set(ids)],
     since,
     hasAttention: false,
@@ -329,7 +333,7 @@ export async function insertEvents(
 export async function insertFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
-    if (batch.length > 0) await session.all(`insert-${name}`, { facts: wellFormedJson(batch) });
+    if (batch.length > 0) await session.insert(`${name}_ledger`, batch);
   }
   return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
 }

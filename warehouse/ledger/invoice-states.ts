@@ -1,7 +1,6 @@
 /** The only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
-import { wellFormedJson } from '../../lib/wire/json.ts';
 import { camelCase, type Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
@@ -34,7 +33,7 @@ export async function readInvoiceLines(
   invoiceIds: readonly string[],
   { since, hasLoads, hasAttention } = ANYWHERE,
 ): Promise<ReadonlyMap<string, InvoiceLines>> {
-  const params = { invoice_ids: listOf(invoiceIds), since };
+  const params = { invoice_ids: invoiceIds.join(','), since };
   const read = async (name: string, isNeeded: boolean) =>
     Map.groupBy(isNeeded ? await session.all(name, params) : [], (row) => String(row.invoice_id));
   const evidence = await read('read-evidence', true);
@@ -99,20 +98,19 @@ export async function writeInvoices(
     if (invoice !== null) derived.set(id, invoice);
   }
   if (derived.size === 0) return derived;
-  const ids = listOf([...derived.keys()]);
   // Deleted and inserted, never updated: DuckDB can lose an update from null to a text (ADR 12).
   await deleteStates(session, derived, held);
   const fresh = [...derived.keys()].filter((id) => !held.has(id));
-  if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: listOf(fresh) });
+  if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: fresh.join(',') });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
-  await session.all('insert-states', { states: wellFormedJson(rows) });
+  await session.insert('invoice_state', rows);
   if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
-    await session.all('delete-discrepancies', { invoice_ids: ids });
+    await session.all('delete-discrepancies', { invoice_ids: [...derived.keys()].join(',') });
   }
   const found = [...derived].flatMap(([id, { discrepancies }]) =>
     discrepancies.map((line) => ({ invoice_id: id, ...line })),
   );
-  if (found.length > 0) await session.all('insert-discrepancies', { discrepancies: wellFormedJson(found) });
+  if (found.length > 0) await session.insert('discrepancy_lines', found);
   return derived;
 }
 
@@ -124,7 +122,7 @@ async function deleteStates(
   const rows = [...held].filter(([id]) => derived.has(id));
   if (rows.length === 0) return;
   const places = rows.flatMap(([, { place }]) => place ?? []);
-  const params = { invoice_ids: listOf(rows.map(([id]) => id)), places: listOf(places) };
+  const params = { invoice_ids: rows.map(([id]) => id).join(','), places: places.join(',') };
   const deleted = await session.all('delete-states', params);
   // A remaining row would be a second row of its invoice.
   if (places.length > 0) assert.equal(deleted.length, rows.length, 'rows of invoices that are replaced');
@@ -134,10 +132,6 @@ async function readHeld(
   session: Statements,
   invoiceIds: readonly string[],
 ): Promise<ReadonlyMap<string, HeldInvoice>> {
-  const rows = await session.all('held-states', { invoice_ids: listOf(invoiceIds) });
+  const rows = await session.all('held-states', { invoice_ids: invoiceIds.join(',') });
   return new Map(rows.map((row) => [String(row.invoice_id), camelCase<HeldInvoice>(row)]));
-}
-
-function listOf(invoiceIds: readonly string[]): string {
-  return `[${invoiceIds.join(', ')}]`;
 }

@@ -4,10 +4,10 @@ import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** By the statement that inserts them (`insert-<name>` in sql/ledger.sql). */
+/** By the ledger that they belong to (`<name>_ledger`). */
 export interface FactLines {
-  readonly duplicates: readonly Line[];
-  readonly files: readonly Line[];
+  readonly duplicate: readonly Line[];
+  readonly file: readonly Line[];
   readonly details: readonly Line[];
   readonly attention: readonly Line[];
   readonly invoiceIds: readonly string[];
@@ -36,19 +36,19 @@ export function eventLine(archived: ArchivedEvent): Line {
 /** `load` and `discard` facts have no ledger line: loads have their own table. */
 export function factLines(facts: readonly Fact[]): FactLines {
   const lines = {
-    duplicates: [] as Line[],
-    files: [] as Line[],
+    duplicate: [] as Line[],
+    file: [] as Line[],
     details: [] as Line[],
     attention: [] as Line[],
   };
   const invoiceIds = new Set<string>();
   for (const fact of facts) {
     const recorded_at = instant(fact.at);
-    if (fact.kind === 'duplicate') lines.duplicates.push({ recorded_at, event_id: fact.eventId });
+    if (fact.kind === 'duplicate') lines.duplicate.push({ recorded_at, event_id: fact.eventId });
     if (!('invoiceId' in fact) || uuidOrNull(fact.invoiceId) === null) continue;
     const invoice_id = fact.invoiceId.toLowerCase();
     if (fact.kind === 'file') {
-      lines.files.push({
+      lines.file.push({
         recorded_at,
         invoice_id,
         file_sha256: fact.sha256,

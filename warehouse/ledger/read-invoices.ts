@@ -88,7 +88,7 @@ export async function readLedgerStatuses(
 ): Promise<readonly LedgerStatus[]> {
   const ids = invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []);
   if (ids.length === 0) return [];
-  const rows = await database.all('ledger-statuses', { invoice_ids: JSON.stringify(ids) });
+  const rows = await database.all('ledger-statuses', { invoice_ids: ids.join(',') });
   return rows.map((row) => camelCase<LedgerStatus>(row));
 }
 
@@ -146,7 +146,7 @@ function count(value: unknown): number | null {
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
-  const never = JSON.stringify(request.neverRetried);
+  const never = request.neverRetried.join(',');
   const read = async (name: string, params: Params): Promise<readonly DueInvoice[]> =>
     (await ledgers.all(name, params)).map((row) => camelCase<DueInvoice>(row));
   const [counted] = await ledgers.all('count-attention');
@@ -163,7 +163,8 @@ export async function recordServiceCheck(
   invoiceIds: readonly string[],
   checkedAt: string,
 ): Promise<void> {
-  const invoice_ids = JSON.stringify(invoiceIds.flatMap((id) => uuidOrNull(id) ?? []));
+  const invoice_ids = invoiceIds.flatMap((id) => uuidOrNull(id) ?? []).join(',');
+  if (invoice_ids === '') return;
   await ledgers.transaction(async (statements) => {
     await statements.all('delete-service-checks', { invoice_ids });
     await statements.all('insert-service-checks', { invoice_ids, checked_at: checkedAt });

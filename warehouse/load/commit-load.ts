@@ -1,6 +1,5 @@
 /** Rows, line of the load and row of the invoice are one transaction, and are read back after the commit (hazard 9). */
 
-import { wellFormedJson } from '../../lib/wire/json.ts';
 import type {
   FileLoadOutcome,
   LoadedRows,
@@ -185,7 +184,7 @@ async function insertLoads(
     event_id: load.eventId,
     workflow_run_id: load.workflowRunId,
   }));
-  await ledger.all('insert-loads', { loads: wellFormedJson(rows) });
+  await ledger.insert('loads', rows);
   const after = new Map(
     checked.map(({ load, lines, line }) => [load.invoiceId, { ...lines, loads: [...lines.loads, line] }]),
   );
@@ -224,8 +223,10 @@ export async function knownLoads(
   ledgers: Ledgers,
   loads: readonly FileOfInvoice[],
 ): Promise<readonly (LoadOutcome | null)[]> {
-  const files = loads.map(({ invoiceId, sha256 }) => ({ invoice_id: invoiceId, file_sha256: sha256 }));
-  const rows = await ledgers.all('load-known', { files: JSON.stringify(files) });
+  const rows = await ledgers.all('load-known', {
+    invoice_ids: loads.map(({ invoiceId }) => invoiceId).join(','),
+    file_sha256s: loads.map(({ sha256 }) => sha256).join(','),
+  });
   if (rows.length === 0) return loads.map(() => null);
   const known = new Map(rows.map((row) => [`${row.invoice_id} ${row.file_sha256}`, row]));
   const loaded = rows.filter(({ is_voided: isVoided }) => isVoided !== true);

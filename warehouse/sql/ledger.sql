@@ -22,7 +22,7 @@ from (select unnest(from_json($event_ids::json, '["VARCHAR"]')) as event_id)
 
 -- name: claim-invoices
 -- Two connections that insert the first row of the same invoice conflict here.
-insert into invoice_keys select unnest($invoice_ids::uuid[])
+insert into invoice_keys select unnest(string_to_array($invoice_ids, ',')::uuid[])
 
 -- name: count-attention
 -- For DuckDB and PostgreSQL.
@@ -30,62 +30,66 @@ select count(*)::float8 as invoices from invoice_state where state = 'needs_atte
 
 -- name: due-rechecks
 -- Daily for a week after the load, then weekly, until $days after the invoice date, the longest overdue first. A restored invoice is
--- checked once at the next run: its workflow may wait for it.
-select invoice_id::varchar as invoice_id, partner_id
+-- checked once at the next run: its workflow may wait for it. For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id, partner_id
 from (
     select
         invoice_id, partner_id, state, since, checked_at, restored_at,
-        since + to_seconds(floor(age / period)::bigint * period) as due_at
+        since + interval '1 second' * (floor(age / period) * period) as due_at
     from (
         select *, case when age <= 7 * 86400 then 86400 else 7 * 86400 end as period
         from (
             select
-                i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.checked_at,
+                i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.checked_at,
                 i.state, i.restored_at,
-                epoch(least($until::timestamp, coalesce(try_cast(left(i.invoice_date, 10) as timestamp), i.state_since)
-                    + to_days($days::integer)) - i.state_since) as age
+                extract(epoch from least(
+                    $until::timestamp,
+                    coalesce(day_of(i.invoice_date), i.state_since) + interval '1 day' * $days::integer
+                ) - i.state_since) as age
             from invoice_state as i
             left join service_checks as a on a.invoice_id = i.invoice_id
             where i.state = 'loaded' or (i.restored_at is not null and i.voided_at is null)
-        )
+        ) as loaded
         where (age >= 86400 or restored_at > coalesce(checked_at, '-infinity')) and partner_id is not null
-    )
-)
+    ) as aged
+) as due
 where (state = 'loaded' and due_at > coalesce(checked_at, since)) or restored_at > coalesce(checked_at, '-infinity')
 order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: due-retries
 -- Once a day, the longest overdue first. An invoice known only from a refused delivery has no workflow, and is due at the next run.
-select invoice_id::varchar as invoice_id, partner_id
+-- For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id, partner_id
 from (
     select
-        i.invoice_id, coalesce(i.partner_id, $partner_id::varchar) as partner_id, i.state_since as since, a.checked_at, i.reason_code,
-        floor(epoch($until::timestamp - i.state_since) / 86400)::bigint as days
+        i.invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.state_since as since, a.checked_at, i.reason_code,
+        floor(extract(epoch from $until::timestamp - i.state_since) / 86400) as days
     from invoice_state as i
     left join service_checks as a on a.invoice_id = i.invoice_id
     where i.state = 'needs_attention'
-        and not list_contains(from_json($never::json, '["VARCHAR"]'), coalesce(i.reason_code, ''))
-)
+        and coalesce(i.reason_code, '') not in (select unnest(string_to_array($never, ',')))
+) as parked
 where partner_id is not null
     and (
-        (days >= 1 and since + to_seconds(days * 86400) > coalesce(checked_at, since))
+        (days >= 1 and since + interval '1 day' * days > coalesce(checked_at, since))
         or (reason_code = 'delivery-refused' and since > coalesce(checked_at, '-infinity'))
     )
 order by coalesce(checked_at, since), invoice_id
 limit $limit::bigint
 
 -- name: delete-service-checks
-delete from service_checks where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
+delete from service_checks where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 
 -- name: delete-discrepancies
-delete from discrepancy_lines where invoice_id in (select unnest($invoice_ids::uuid[]))
+delete from discrepancy_lines where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 
 -- name: delete-states
 -- Before the new rows are inserted. Never an update: DuckDB 1.5.5 can lose one from null to a text (ADR 12). Two connections
 -- that delete the same row conflict. By rowid (held-states), so that no other row is read.
 delete from invoice_state
-where rowid in (select unnest($places::bigint[])) and invoice_id in (select unnest($invoice_ids::uuid[]))
+where rowid in (select unnest(string_to_array($places, ',')::bigint[]))
+    and invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 returning invoice_id::varchar as invoice_id
 
 -- name: delete-unrepeated
@@ -131,58 +135,7 @@ select
     coalesce(s.attention_lines, 1) > 0 as has_attention,
     s.invoice_id in (select d.invoice_id from discrepancy_lines as d) as has_discrepancies
 from invoice_state as s
-semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
-
--- name: insert-attention
-insert into attention_ledger by name
-select unnest(from_json($facts::json, '[{
-    "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "is_open": "BOOLEAN", "code": "VARCHAR", "reason": "VARCHAR",
-    "kind": "VARCHAR", "decided_by": "VARCHAR", "file_sha256": "VARCHAR", "counts_from": "VARCHAR"}]'), recursive := true)
-
--- name: insert-details
-insert into details_ledger by name
-select unnest(from_json($facts::json, '[{
-    "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR",
-    "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR", "invoice_number": "VARCHAR", "invoice_status": "VARCHAR",
-    "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR",
-    "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT"}]'), recursive := true)
-
--- name: insert-duplicates
-insert into duplicate_ledger by name
-select unnest(from_json($facts::json, '[{"recorded_at": "VARCHAR", "event_id": "VARCHAR"}]'), recursive := true)
-
--- name: insert-events
--- The ledger has none of these events: known-events was checked, and released events were deleted.
-insert into event_ledger by name
-select unnest(from_json($events::json, '[{
-    "event_id": "VARCHAR", "received_at": "VARCHAR", "verdict": "VARCHAR", "reason": "VARCHAR", "event_type": "VARCHAR",
-    "event_timestamp": "VARCHAR", "partner_id": "VARCHAR", "is_test_event": "BOOLEAN", "invoice_id": "VARCHAR",
-    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-    "invoice_number": "VARCHAR", "invoice_status": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR",
-    "invoice_date": "VARCHAR", "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR",
-    "stated_shipments": "BIGINT", "announced_sha256": "VARCHAR", "announced_size_bytes": "BIGINT",
-    "announced_url": "VARCHAR", "url_expires_at": "VARCHAR"}]'), recursive := true)
-returning event_id, invoice_id
-
--- name: insert-files
-insert into file_ledger by name
-select unnest(from_json($facts::json, '[{
-    "recorded_at": "VARCHAR", "invoice_id": "VARCHAR", "file_sha256": "VARCHAR", "file_size_bytes": "BIGINT",
-    "file_source": "VARCHAR", "came_from": "VARCHAR"}]'), recursive := true)
-
--- name: insert-states
--- An upsert's plan costs three times as much. Two connections that insert the same invoice conflict at its key.
-insert into invoice_state by name
-select unnest(from_json($states::json, '[{
-    "invoice_id": "VARCHAR", "state": "VARCHAR", "reason_code": "VARCHAR", "reason": "VARCHAR", "state_since": "VARCHAR",
-    "service_status": "VARCHAR", "current_load_id": "INTEGER", "proof": "VARCHAR", "partner_id": "VARCHAR",
-    "partner_invoice_id": "VARCHAR", "invoice_level": "VARCHAR", "tenant_id": "VARCHAR", "partner_tenant_id": "VARCHAR",
-    "invoice_number": "VARCHAR", "invoice_start_date": "VARCHAR", "invoice_end_date": "VARCHAR", "invoice_date": "VARCHAR",
-    "invoice_due_date": "VARCHAR", "currency_code": "VARCHAR", "stated_total": "VARCHAR", "stated_shipments": "BIGINT",
-    "event_id": "VARCHAR", "first_seen_at": "VARCHAR", "created_at": "VARCHAR", "finalized_at": "VARCHAR",
-    "first_loaded_at": "VARCHAR", "loaded_at": "VARCHAR", "voided_at": "VARCHAR", "attention_at": "VARCHAR",
-    "resolved_at": "VARCHAR", "versions": "INTEGER", "attention_lines": "INTEGER", "void_basis": "VARCHAR",
-    "restored_at": "VARCHAR", "past_voids": "VARCHAR"}]'), recursive := true)
+semi join (select unnest(string_to_array($invoice_ids, ',')::uuid[]) as invoice_id) as i on i.invoice_id = s.invoice_id
 
 -- name: known-events
 -- The keys are read first, so that the ledger is read only for events that it has. The caller holds the ledger lock until the
@@ -203,7 +156,11 @@ where event_id in (
 update ingest_cursors set position = $position where stream = $stream returning stream
 
 -- name: insert-service-checks
-insert into service_checks select unnest(from_json($invoice_ids::json, '["UUID"]')), $checked_at::timestamp
+insert into service_checks select unnest(string_to_array($invoice_ids, ',')::uuid[]), $checked_at::timestamp
+
+-- name: insert-rows
+-- The statement casts texts to the types of the columns.
+insert into {table} by name select unnest(from_json($rows::json, '{structure}'), recursive := true)
 
 -- name: insert-set-aside
 -- Returns the record if it was not set aside before. For DuckDB and PostgreSQL.
@@ -219,57 +176,52 @@ select 'loads', $position::text
 where not exists (select 1 from ingest_cursors where stream = 'loads')
 
 -- name: read-attention
-select a.invoice_id::varchar as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind,
-    decided_by, file_sha256, iso(counts_from) as counts_from
-from attention_ledger as a
-semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = a.invoice_id
-where recorded_at >= $since::timestamp
+-- For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, decided_by, file_sha256,
+    iso(counts_from) as counts_from
+from attention_ledger
+where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and recorded_at >= $since::timestamp
 
 -- name: read-cursors
 select stream, position from ingest_cursors
 
 -- name: read-evidence
--- Lines are nearly in the order of their time, so that older row groups are skipped.
+-- Lines are nearly in the order of their time, so that older row groups are skipped. For DuckDB and PostgreSQL.
 select
-    e.invoice_id::varchar as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
+    invoice_id::text as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
     event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
     invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
-    stated_shipments::double as stated_shipments, announced_sha256, announced_size_bytes::double as announced_size_bytes
-from event_ledger as e
-semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = e.invoice_id
-where verdict = 'accepted' and not is_test_event and received_at >= $since::timestamp
+    stated_shipments::float8 as stated_shipments, announced_sha256, announced_size_bytes::float8 as announced_size_bytes
+from event_ledger
+where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and verdict = 'accepted' and not is_test_event
+    and received_at >= $since::timestamp
 union all
 select
-    d.invoice_id::varchar, iso(recorded_at), iso(recorded_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
+    invoice_id::text, iso(recorded_at), iso(recorded_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
     tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
-    currency_code, stated_total, stated_shipments::double, null, null
-from details_ledger as d
-semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = d.invoice_id
-where recorded_at >= $since::timestamp
+    currency_code, stated_total, stated_shipments::float8, null, null
+from details_ledger
+where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and recorded_at >= $since::timestamp
 
 -- name: read-loads
+-- For DuckDB and PostgreSQL.
 select
-    l.invoice_id::varchar as invoice_id, load_id, version, file_source, file_sha256, announced_sha256, encoded_sha256,
+    invoice_id::text as invoice_id, load_id, version, file_source, file_sha256, announced_sha256, encoded_sha256,
     coalesce(is_denied, false) as is_denied, coalesce(is_damaged, false) as is_damaged,
-    file_size_bytes::double as file_size_bytes, shipments::double as shipments,
-    billing_cost::varchar as billing_cost, currency_code, currencies, first_ship_date::varchar as first_ship_date,
-    last_ship_date::varchar as last_ship_date, ends_with_line_end, iso(loaded_at) as loaded_at
-from loads as l
-semi join (select unnest($invoice_ids::uuid[]) as invoice_id) as i on i.invoice_id = l.invoice_id
-where loaded_at >= $since::timestamp
+    file_size_bytes::float8 as file_size_bytes, shipments::float8 as shipments,
+    billing_cost::text as billing_cost, currency_code, currencies, first_ship_date::text as first_ship_date,
+    last_ship_date::text as last_ship_date, ends_with_line_end, iso(loaded_at) as loaded_at
+from loads
+where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and loaded_at >= $since::timestamp
 
 -- name: release-events
 delete from event_ledger
-where verdict = 'quarantined' and event_id in (
-    select event_id
-    from (select unnest(from_json($events::json, '[{"event_id": "VARCHAR", "verdict": "VARCHAR"}]'), recursive := true))
-    where verdict <> 'quarantined'
-)
+where verdict = 'quarantined' and event_id in (select unnest(from_json($event_ids::json, '["VARCHAR"]')))
 
 -- name: select-invoices
 -- Without the view invoices, whose sums cost more than the rows. For DuckDB and PostgreSQL.
 with chosen as materialized (
-    select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ','))::uuid)
+    select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 )
 select
     i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
@@ -288,12 +240,13 @@ where $states::text = '' or state in (select unnest(string_to_array($states::tex
 order by first_seen_at, invoice_id
 
 -- name: ledger-statuses
+-- For DuckDB and PostgreSQL.
 with chosen as materialized (
-    select * from invoice_state where invoice_id in (select unnest(from_json($invoice_ids::json, '["UUID"]')))
+    select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 )
 select
-    i.invoice_id::varchar as invoice_id, i.state, i.stated_total, i.stated_shipments::double as stated_shipments,
-    l.billing_cost::varchar as billing_cost, l.shipments::double as shipments,
+    i.invoice_id::text as invoice_id, i.state, i.stated_total, i.stated_shipments::float8 as stated_shipments,
+    l.billing_cost::text as billing_cost, l.shipments::float8 as shipments,
     i.reason_code is not null or i.invoice_id in (
         select invoice_id from discrepancy_lines
         where rule = 'unknown-status' and invoice_id in (select invoice_id from chosen)
@@ -314,17 +267,11 @@ and coalesce(i.partner_id, $partner_id::text) is not null
 order by i.first_seen_at, i.invoice_id
 
 -- name: unknown-loads
-select load_id from (select unnest($load_ids::integer[]) as load_id)
-anti join (
-    select load_id from loads where load_id between list_min($load_ids::integer[]) and list_max($load_ids::integer[])
-) using (load_id)
+-- For DuckDB and PostgreSQL.
+select load_id
+from (select unnest(string_to_array($load_ids, ',')::integer[]) as load_id) as given
+where load_id not in (select load_id from loads where load_id between $first::integer and $last::integer)
 order by load_id
 
 -- name: insert-cursor
 insert into ingest_cursors values ($stream, $position)
-
--- name: insert-discrepancies
-insert into discrepancy_lines by name
-select unnest(from_json($discrepancies::json, '[{
-    "invoice_id": "VARCHAR", "rule": "VARCHAR", "stated": "VARCHAR", "found": "VARCHAR", "file_sha256": "VARCHAR",
-    "event_id": "VARCHAR", "recorded_at": "VARCHAR"}]'), recursive := true)

@@ -6,16 +6,6 @@ select * exclude (row_is_good) from staged_rows where load_id in (select unnest(
 insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, specified_columns())
 
--- name: insert-loads
-insert into loads by name
-select unnest(from_json($loads::json, '[{
-    "load_id": "INTEGER", "invoice_id": "VARCHAR", "version": "INTEGER", "file_sha256": "VARCHAR",
-    "file_size_bytes": "BIGINT", "file_source": "VARCHAR", "announced_sha256": "VARCHAR", "event_id": "VARCHAR",
-    "workflow_run_id": "VARCHAR", "tenant": "VARCHAR", "shipments": "BIGINT", "billing_cost": "VARCHAR",
-    "currency_code": "VARCHAR", "currencies": "VARCHAR", "first_ship_date": "VARCHAR", "last_ship_date": "VARCHAR",
-    "ends_with_line_end": "BOOLEAN", "loaded_at": "VARCHAR", "encoded_sha256": "VARCHAR",
-    "is_denied": "BOOLEAN", "is_damaged": "BOOLEAN"}]'), recursive := true)
-
 -- name: insert-one-pass
 insert into shipment_rows by name
 from numbered_csv($load_id::integer, $csv_path, $invoice_id)
@@ -25,9 +15,12 @@ insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
 -- name: load-known
-select a.invoice_id::varchar as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
+-- Files of these that need no load; the transaction checks again. For DuckDB and PostgreSQL.
+select a.invoice_id::text as invoice_id, a.file_sha256, i.voided_at is not null as is_voided
 from (
-    select unnest(from_json($files::json, '[{"invoice_id": "UUID", "file_sha256": "VARCHAR"}]'), recursive := true)
+    select
+        unnest(string_to_array($invoice_ids, ',')::uuid[]) as invoice_id,
+        unnest(string_to_array($file_sha256s, ',')) as file_sha256
 ) as a
 left join invoice_state as i on i.invoice_id = a.invoice_id
 left join loads as l on l.invoice_id = a.invoice_id and l.file_sha256 = a.file_sha256

@@ -5,26 +5,6 @@ select
     (select coalesce(sum(l.shipments), 0)::varchar from invoice_state as i join loads as l on l.load_id = i.current_load_id
         where i.voided_at is null) as shipments
 
--- name: partial-rebuild-files
-select distinct file_sha256 from loads
-
--- name: partial-rebuild-state
--- For DuckDB and PostgreSQL.
-select
-    (select position from ingest_cursors where stream = 'rebuild') as made_of,
-    -- Failed loads are known only until all facts were read; a partial rebuild after that starts again.
-    exists (select 1 from ingest_cursors where stream = 'loads')
-        or not exists (select 1 from ingest_cursors where stream = 'facts') as is_open,
-    (select count(*)::integer from set_aside) as set_aside,
-    (select count(*)::integer from event_ledger) as events,
-    (select count(*)::integer from loads) as loads
-
--- name: finish-partial-rebuild
-delete from ingest_cursors where stream = 'rebuild'
-
--- name: delete-publications
-delete from publication_log
-
 -- name: highest-load
 -- A load id must never be used twice. Only row groups above $above are read, normally none.
 select greatest($above::integer, coalesce((select max(load_id) from shipment_rows where load_id > $above::integer), 0)) as load_id

@@ -19,6 +19,7 @@ select coalesce(max(number), 0)::integer as found from schema_migrations
 -- Temporary, so that the published file does not contain it.
 
 create or replace temp macro iso(instant) as strftime(instant, '%Y-%m-%dT%H:%M:%S.%gZ');
+create or replace temp macro day_of(stated) as try_cast(left(stated, 10) as timestamp);
 
 -- name: view-columns
 select c.table_name as view, c.column_name as column

@@ -86,10 +86,10 @@ function pointOfRename(to: string): 'archived' | 'archive-described' | 'renamed'
 /** The commit of a load, and its result before Temporal receives it. */
 function watchWarehouse(): void {
   const loading = new WeakSet<Session>();
-  const { all, statement } = Session.prototype;
-  Session.prototype.all = function (name, params) {
-    if (name === 'insert-loads') loading.add(this);
-    return all.call(this, name, params);
+  const { insert, statement } = Session.prototype;
+  Session.prototype.insert = function (table, rows) {
+    if (table === 'loads') loading.add(this);
+    return insert.call(this, table, rows);
   };
   Session.prototype.statement = async function (text, params) {
     const isLoad = text === 'commit' && loading.delete(this);

@@ -87,6 +87,9 @@ describe('the warehouse over a lake', () => {
     await file.close();
     rmSync(fileSettings.dataDir, { recursive: true });
 
+    // As a rebuild that was killed leaves it.
+    await server.query(settings, 'create schema billsync_2');
+    await server.query(settings, 'create table billsync_2.loads (load_id integer)');
     const back = await rebuildWarehouse({ settings, archive: t.archive, log: silent, now: tickingClock() });
     expect(back).toMatchObject({ loads: 7, movedAside: expect.stringContaining('generation 1') });
     expect(await everything(publishedPath(settings), (sql) => queryLake(settings, sql))).toEqual(live);
@@ -188,6 +191,10 @@ describe('the warehouse over a lake', () => {
     await t.warehouse.recordServiceCheck([INVOICE], request.until);
     expect((await t.warehouse.due({ ...request, partnerId: 'p' })).toRecheck).toEqual([]);
     expect((await t.warehouse.due({ ...request, partnerId: null })).toRecheck).toEqual([]);
+    const days = "select day_of('2026-02-31') as none, day_of('2026-02-28T09:00:00Z')::text as day";
+    expect(await server.query(settings, days.replaceAll('day_of', 'billsync_2.day_of'))).toEqual([
+      { none: null, day: '2026-02-28 00:00:00' },
+    ]);
   });
 
   test('refuses a broken file and leaves no row of it', async () => {

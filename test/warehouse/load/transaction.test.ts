@@ -16,14 +16,14 @@ const storedRows = async (): Promise<unknown> =>
 
 test('runs loads, events and a publication at once without a deadlock', async () => {
   const ids = Array.from({ length: 9 }, (_, n) => `55555555-5555-4555-8555-00000000000${n}`);
-  const { all } = Session.prototype;
+  const { insert } = Session.prototype;
   const [inTransaction, mayContinue] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  vi.spyOn(Session.prototype, 'all').mockImplementation(async function (this: Session, name, params) {
-    if (name === 'insert-loads' && String(params?.loads).includes(ids[0] ?? '')) {
+  vi.spyOn(Session.prototype, 'insert').mockImplementation(async function (this: Session, table, rows) {
+    if (table === 'loads' && JSON.stringify(rows).includes(ids[0] ?? '')) {
       inTransaction.resolve();
       await mayContinue.promise;
     }
-    return all.call(this, name, params);
+    return insert.call(this, table, rows);
   });
   const load = (invoiceId: string) => loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
   // One load is inside its transaction; a publication waits for it, and all the others for a connection.

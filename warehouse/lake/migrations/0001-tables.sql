@@ -4,9 +4,9 @@
 create function iso(instant timestamp) returns text language sql immutable
     as $$ select to_char(instant, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
 
--- Lists arrive as '[a, b]', as the single file's statements take them.
-create function list(listed text) returns text[] language sql immutable
-    as $$ select string_to_array(nullif(btrim(listed, '[] '), ''), ', ') $$;
+-- null: no date.
+create function day_of(stated text) returns timestamp language plpgsql immutable
+    as $$ begin return left(stated, 10)::date; exception when data_exception then return null; end $$;
 
 create sequence load_ids as integer;
 
