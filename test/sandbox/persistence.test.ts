@@ -157,8 +157,7 @@ test('derives ids, credentials, amounts and texts from the seed', async () => {
     const sandbox = await startSandbox({ seed, now });
     await sandbox.seedInvoices(6);
     await sandbox.idle();
-    const rows = [];
-    for await (const row of sandbox.billedShipments()) rows.push(row);
+    const rows = await Array.fromAsync(sandbox.billedShipments());
     const result = { invoices: sandbox.invoices(), rows, id: sandbox.clientId, secret: sandbox.clientSecret };
     await sandbox.close();
     return result;
