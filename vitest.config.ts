@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { LongestFirst } from './test/support/processes/longest-first.ts';
-import { ProgressReporter } from './test/support/processes/progress-reporter.ts';
 
 /** Cross every process boundary once, with real parts. */
 const SMOKE = 'test/smoke/*.test.ts';
@@ -48,7 +47,7 @@ export default defineConfig({
   test: {
     ...settings,
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', new ProgressReporter(), 'json'],
+    reporters: ['default', 'json'],
     outputFile: { json: '.cache/test-report.json' },
     // A project reads what the one before it, or an earlier run, has made of a module: that was six of seven seconds of `transform`.
     fsModuleCache: true,

@@ -25,28 +25,13 @@ export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' |
 
 const STATEMENTS = new URL('./sql/published.sql', import.meta.url);
 
-export type PublishedQuestion =
-  | 'invoices-list'
-  | 'invoice'
-  | 'invoice-events'
-  | 'invoice-files'
-  | 'invoice-amounts'
-  | 'invoice-discrepancies'
-  | 'invoice-records'
-  | 'events-list'
-  | 'event'
-  | 'publication'
-  | 'partners'
-  | 'files-list'
-  | 'tenants-list'
-  | 'invoice-numbers';
-
 export interface PublishedReader {
-  /** Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name. */
-  query(
-    question: PublishedQuestion,
-    values?: Readonly<Record<string, DuckDBValue>>,
-  ): Promise<readonly ReportRow[]>;
+  /**
+   * Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name.
+   *
+   * @param name of a statement of published.sql
+   */
+  query(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<readonly ReportRow[]>;
   close(): void;
 }
 
@@ -82,8 +67,8 @@ export async function ifPublished<T>(
 async function openPublished(settings: Settings): Promise<PublishedReader> {
   const file = await openPublishedFile(publishedPath(settings));
   return {
-    async query(question, values) {
-      const reader = await file.query(statementIn(STATEMENTS, question), values);
+    async query(name, values) {
+      const reader = await file.query(statementIn(STATEMENTS, name), values);
       return readRows(reader, readColumns(reader, { units: {}, details: [] }));
     },
     close: () => file.close(),

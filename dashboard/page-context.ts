@@ -11,7 +11,7 @@ import type { ReportFilters } from '../reports/report-filters.ts';
 import type { ReportHead, ReportResult } from '../reports/report-result.ts';
 import { openReportSession, type ReportSession } from '../reports/report-session.ts';
 import { addressOfPage, isForPrograms } from './address.ts';
-import type { CachedPage, PageCache } from './page-cache.ts';
+import type { PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
 import type { PluginPages } from './plugin-pages.ts';
 import { queryPublished, type RunStatement } from './published-statements.ts';
@@ -96,28 +96,27 @@ export async function sendPublished(
   reply: FastifyReply,
   make: () => Promise<PublishedPage>,
 ): Promise<FastifyReply> {
-  return sendCached(context, reply, await cachedPage(context, reply.request, make));
+  return sendPage(context, reply, await cachedPage(context, reply.request, make));
 }
 
-/** A program cannot see the note on a former page, so it waits for the new one. */
 export function cachedPage<T>(
   { cache }: PageContext,
   request: FastifyRequest,
   make: () => Promise<T>,
-): Promise<CachedPage<T>> {
-  return cache.page(addressOfPage(request), make, { isPresent: isForPrograms(request) });
+): Promise<T> {
+  return cache.present(addressOfPage(request), make);
 }
 
 /** @param lead HTML above the body */
-export async function sendCached(
+export async function sendPage(
   context: PageContext,
   reply: FastifyReply,
-  cached: CachedPage<PublishedPage>,
+  page: PublishedPage,
   lead = '',
 ): Promise<FastifyReply> {
-  const { data } = cached.value;
+  const { data } = page;
   if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
-  return reply.type('text/html; charset=utf-8').send(await framed(context, cached, lead));
+  return reply.type('text/html; charset=utf-8').send(await framed(context, page, lead));
 }
 
 export async function sendFramed(
@@ -125,10 +124,7 @@ export async function sendFramed(
   reply: FastifyReply,
   page: Page,
 ): Promise<FastifyReply> {
-  return sendCached(context, reply, {
-    value: { ...page, asOf: await presentAsOf(context) },
-    isFormer: false,
-  });
+  return sendPage(context, reply, { ...page, asOf: await presentAsOf(context) });
 }
 
 export function sendMessage(
@@ -144,15 +140,11 @@ export function sendMessage(
   return sendFramed(context, reply, page);
 }
 
-export async function framed(
-  context: PageContext,
-  { value, isFormer }: CachedPage<PublishedPage>,
-  lead = '',
-): Promise<string> {
+export async function framed(context: PageContext, page: PublishedPage, lead = ''): Promise<string> {
   const { environment, health, canAct, plugins } = context;
-  const { title, section, view, values, asOf, period = '' } = value;
+  const { title, section, view, values, asOf, period = '' } = page;
   const around: Frame = {
-    ...{ title, section, environment, asOf, isFormer, lead, canAct, period },
+    ...{ title, section, environment, asOf, lead, canAct, period },
     unhealthy: Object.entries(health.report().components)
       .filter(([, { isHealthy }]) => !isHealthy)
       .map(([name, { detail, since }]) => ({ name, detail, since })),
@@ -162,7 +154,7 @@ export async function framed(
   return renderPage(view, around, values);
 }
 
-/** Prefix in the cache of counts that are made ahead; an action of an operator expires them. */
+/** Prefix in the cache of counts that pages do not wait for; an action of an operator expires them. */
 export const BADGE = 'badge of ';
 
 /** A count that cannot be read is left out, since its own page reports the error. */
@@ -173,16 +165,16 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
     const open = await openAlerts(dirname(publishedPath));
     return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
-  // Badges take seconds on a large file, so pages do not wait for them.
-  const ahead = (address: string, make: () => Promise<number>) => async () =>
-    cache.peek(`${BADGE}${address}`, make) ?? 0;
+  // These take seconds on a large file, so a page shows the last count.
+  const last = (address: string, make: () => Promise<number>) => async () =>
+    (await cache.peek(`${BADGE}${address}`, make)) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
     ['/invoices', waiting],
     ['/alerts', alerts],
     ['/quarantine', async () => (await quarantine?.list())?.length ?? 0],
-    ['/reports/gaps', ahead('/reports/gaps', async () => (await gapsOf(context, null)).rows.length)],
+    ['/reports/gaps', last('/reports/gaps', async () => (await gapsOf(context, null)).rows.length)],
     ...plugins.flatMap(({ address, countWaiting }) =>
-      countWaiting === undefined ? [] : [[address, ahead(address, countWaiting)] as const],
+      countWaiting === undefined ? [] : [[address, last(address, countWaiting)] as const],
     ),
   ];
   const found = await Promise.all(

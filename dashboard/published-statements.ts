@@ -30,28 +30,20 @@ export async function queryPublished<T>(
   }
 }
 
-/**
- * Whole rows of the found invoices, in their order. A missing tenant name is that under which the tenant is
- * billed, or the partner's id.
- */
-export async function rowsOfInvoices(
-  run: RunStatement,
-  found: readonly ReportRow[],
-): Promise<readonly ReportRow[]> {
-  if (found.length === 0) return [];
-  const rows = await run('invoices', { ids: listValue(found.map((row) => String(row.invoice_id))) });
-  const unnamed = rows.flatMap(({ tenant, tenant_id: id }) =>
-    tenant === null && typeof id === 'string' ? id : [],
-  );
-  const tenants =
-    unnamed.length === 0 ? [] : await run('tenant-names', { tenants: listValue([...new Set(unnamed)]) });
-  const names = new Map(tenants.map((row) => [keyOf(row), row.tenant]));
-  return rows.map((row) => ({
-    ...row,
-    tenant: row.tenant ?? names.get(keyOf(row)) ?? row.partner_tenant_id ?? null,
-  }));
+/** Further filters are null: all. `loaded`: only invoices with discrepancies, the last loaded first. */
+export interface InvoicesRequest {
+  readonly sort: string;
+  readonly limit: number;
+  readonly offset?: number;
+  readonly states?: readonly string[];
+  readonly tenants?: readonly string[];
+  readonly search?: string | null;
 }
 
-function keyOf({ partner_id: partner, tenant_id: tenant }: ReportRow): string {
-  return JSON.stringify([partner, tenant]);
+export function runInvoices(
+  run: RunStatement,
+  { sort, limit, offset = 0, states = [], tenants = [], search = null }: InvoicesRequest,
+): Promise<readonly ReportRow[]> {
+  const list = (values: readonly string[]) => (values.length > 0 ? listValue([...values]) : null);
+  return run('invoices', { sort, limit, offset, search, states: list(states), tenants: list(tenants) });
 }

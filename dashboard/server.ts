@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { durationMs } from '../lib/config/setting-values.ts';
@@ -33,7 +32,6 @@ import { registerShipments } from './pages/shipments.ts';
 import type { OperatorForms, PluginPages } from './plugin-pages.ts';
 import { listenAt, registerProbes } from './probes.ts';
 import { ASSETS, renderPart } from './views.ts';
-import { prepare, startWarmUp } from './warm-up.ts';
 
 export interface DashboardOptions {
   readonly settings: Pick<Settings, 'admin' | 'environment'>;
@@ -48,12 +46,8 @@ export interface DashboardOptions {
   readonly plugins?: readonly PluginPages[];
   readonly operator?: OperatorOptions;
   readonly timeLimitMs?: number;
-  /** Wait for a page of a new publication before the former one is sent; 700 by default. */
-  readonly patienceMs?: number;
   /** After this time a page is sent in parts; 300 by default. */
   readonly streamAfterMs?: number;
-  /** Interval of making pages ahead; 1 000 by default, null: never. */
-  readonly warmUpEveryMs?: number | null;
 }
 
 export interface RunningDashboard {
@@ -63,7 +57,6 @@ export interface RunningDashboard {
 }
 
 const STREAM_AFTER_MS = 300;
-const PREPARED_WITHIN_MS = 1_000;
 const CLOSE_WITHIN_MS = 2_000;
 /** DuckDB uses all cores for one query; more at once slow each other and hold memory. */
 const QUERIES_AT_ONCE = 2;
@@ -96,9 +89,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     environment: settings.environment,
     publishedPath: options.publishedPath,
     timeLimitMs: options.timeLimitMs ?? durationMs(settings.admin.pageTimeout),
-    cache: createPageCache(options.publishedPath, {
-      ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
-    }),
+    cache: createPageCache(options.publishedPath),
     streamAfterMs: options.streamAfterMs ?? STREAM_AFTER_MS,
     errorPage: (error, url) => pageError(error, { url, log }),
     inTurn: createSemaphore(QUERIES_AT_ONCE),
@@ -144,16 +135,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
 
   const { port, url } = await listenAt(app, settings.admin);
   const kept = keepOpen(options.publishedPath);
-  const { warmUpEveryMs: everyMs } = options;
-  // Probes are answered meanwhile; a huge file does not delay the start.
-  if (everyMs !== null)
-    await Promise.race([prepare(context), sleep(PREPARED_WITHIN_MS, undefined, { ref: false })]);
-  const warmUp =
-    everyMs === null ? null : startWarmUp(context.cache, everyMs === undefined ? {} : { everyMs });
   return {
     ...{ url, port },
     async close() {
-      await warmUp?.close();
       // Browsers keep idle connections open, for which `close` would wait more than a minute.
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_WITHIN_MS);
       await app.close().finally(() => {

@@ -4,27 +4,6 @@ select sequence, published_at, invoices, shipments, events from publication
 -- name: states
 select state, count(*) as invoices from invoice_state group by state order by state
 
--- name: attention
-with waiting as (
-    select invoice_id, invoice_number, state_since from invoice_state where state = 'needs_attention'
-)
-select cast(invoice_id as varchar) as invoice_id, (select count(*) from waiting) as found
-from waiting
-order by state_since, invoice_number, invoice_id
-limit 20
-
--- name: contradicted
--- A line that was billed late lies outside of the invoice's period, which is no contradiction.
-with contradicted as (
-    select invoice_id, invoice_number, loaded_at
-    from invoice_state
-    where state = 'loaded' and invoice_id in (select invoice_id from discrepancy_lines where rule <> 'period')
-)
-select cast(invoice_id as varchar) as invoice_id, (select count(*) from contradicted) as found
-from contradicted
-order by loaded_at desc, invoice_number, invoice_id
-limit 20
-
 -- name: invoice-by-number
 select cast(invoice_id as varchar) as invoice_id
 from invoice_state
@@ -78,61 +57,32 @@ order by row_number
 limit $limit
 
 -- name: invoices
--- In the order of $ids. A tenant that no file of the invoice names is null: see tenant-names.
-select
-    invoice_id, invoice_number, tenant, invoice_level, state, state_since, invoice_date, currency_code, stated_total_amount,
-    billing_cost, shipments, proof, discrepancies, reason, first_seen_at,
-    -- The dates of late charges contradict nothing.
-    regexp_matches(coalesce(discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted,
-    reason_code, discrepancy_rules, loaded_at, partner_id, tenant_id, partner_tenant_id
-from invoices
-where list_contains(cast($ids as uuid[]), invoice_id)
-order by list_position(cast($ids as uuid[]), invoice_id)
-
--- name: invoices-found
--- A null filter means "all"; `found` is the number of all matches. Reads only columns that filter and sort,
--- without the view: whole rows of a million invoices are slow to read.
+-- A null filter means "all"; `found` is the number of all matches. Sorts narrow rows, since whole rows of many
+-- invoices are slow. A tenant that no file of the invoice names has the name under which it was billed before.
 with matching as (
     select
-        invoice_id, invoice_number, state_since,
-        case when $sort = 'state' then state end as state,
-        case when $sort = 'date' then try_cast(left(invoice_date, 10) as date) end as invoice_date
-    from invoice_state
-    where ($states is null or list_contains(cast($states as varchar[]), state))
-    and (
-        $search is null
-        or (
-            regexp_full_match(lower($search), '[0-9a-f-]*')
-            and starts_with(lower(cast(invoice_id as varchar)), lower($search))
-        )
-        or contains(lower(invoice_number), lower($search))
-        or contains(lower(coalesce(partner_invoice_id, '')), lower($search))
-    )
-)
-select cast(invoice_id as varchar) as invoice_id, (select count(*) from matching) as found
-from matching
-order by
-    case when $sort = 'number' then invoice_number end,
-    state,
-    invoice_date desc nulls last,
-    state_since desc,
-    invoice_number,
-    invoice_id
-limit $limit offset $offset
-
--- name: invoices-found-by-file
--- The same as invoices-found, for lists that are sorted or filtered by data of the files.
-with matching as (
-    select
-        i.invoice_id, i.invoice_number, i.state_since,
-        case when $sort = 'state' then i.state end as state,
-        case when $sort = 'date' then i.invoice_date end as invoice_date,
-        case when $sort = 'tenant' then coalesce(i.tenant, t.tenant, i.partner_tenant_id) end as tenant,
-        case when $sort = 'cost' then i.billing_cost end as billing_cost,
-        case when $sort = 'shipments' then i.shipments end as shipments
+        i.invoice_id,
+        coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant,
+        count(*) over () as found,
+        row_number() over (
+            order by
+                case when $sort = 'number' then i.invoice_number end,
+                case when $sort = 'tenant' then coalesce(i.tenant, t.tenant, i.partner_tenant_id) end nulls last,
+                case when $sort = 'state' then i.state end,
+                case when $sort = 'cost' then i.billing_cost end desc nulls last,
+                case when $sort = 'shipments' then i.shipments end desc nulls last,
+                case when $sort = 'date' then i.invoice_date end desc nulls last,
+                case when $sort = 'loaded' then i.loaded_at end desc,
+                case when $sort = 'waiting' then i.state_since end,
+                i.state_since desc,
+                i.invoice_number,
+                i.invoice_id
+        ) as place
     from invoices as i
     left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
     where ($states is null or list_contains(cast($states as varchar[]), i.state))
+    -- A line that was billed late lies outside of the invoice's period, which is no contradiction.
+    and ($sort <> 'loaded' or i.discrepancy_rules <> 'period')
     and (
         $tenants is null
         or list_has_any(
@@ -150,24 +100,21 @@ with matching as (
         or contains(lower(coalesce(i.partner_invoice_id, '')), lower($search))
     )
 )
-select cast(invoice_id as varchar) as invoice_id, (select count(*) from matching) as found
-from matching
-order by
-    case when $sort = 'number' then invoice_number end,
-    tenant nulls last,
-    state,
-    billing_cost desc nulls last,
-    shipments desc nulls last,
-    invoice_date desc nulls last,
-    state_since desc,
-    invoice_number,
-    invoice_id
-limit $limit offset $offset
+select
+    i.invoice_id, i.invoice_number, m.tenant, i.invoice_level, i.state, i.state_since, i.invoice_date, i.currency_code,
+    i.stated_total_amount, i.billing_cost, i.shipments, i.proof, i.discrepancies, i.reason, i.first_seen_at,
+    -- The dates of late charges contradict nothing.
+    regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted,
+    i.reason_code, i.discrepancy_rules, i.loaded_at, m.found
+from matching as m
+join invoices as i on i.invoice_id = m.invoice_id
+where m.place > $offset and m.place <= $offset + $limit
+order by m.place
 
--- name: tenant-names
-select partner_id, tenant_id, tenant
-from tenants
-where list_contains(cast($tenants as varchar[]), tenant_id)
+-- name: invoice-numbers
+select cast(invoice_id as varchar) as invoice_id, invoice_number
+from invoice_state
+where list_contains(cast($ids as varchar[]), cast(invoice_id as varchar))
 
 -- name: events
 with found as (

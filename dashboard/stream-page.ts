@@ -7,8 +7,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { isForPrograms } from './address.ts';
-import type { CachedPage } from './page-cache.ts';
-import { framed, type PageContext, type PublishedPage, presentAsOf, sendCached } from './page-context.ts';
+import { framed, type PageContext, type PublishedPage, presentAsOf, sendPage } from './page-context.ts';
 import { splitPage } from './views.ts';
 
 export interface StreamedPage {
@@ -19,7 +18,7 @@ export interface StreamedPage {
   readonly status: number;
   /** The status depends on the rows, so the page is sent whole. */
   readonly waitsForStatus?: boolean;
-  readonly page: Promise<CachedPage<PublishedPage & { readonly status?: number }>>;
+  readonly page: Promise<PublishedPage & { readonly status?: number }>;
   readonly lead?: Promise<string>;
 }
 
@@ -34,8 +33,8 @@ export async function sendWhenReady(
 ): Promise<FastifyReply> {
   if (isForPrograms(reply.request)) {
     lead.catch(() => undefined);
-    const cached = await page;
-    return sendCached(context, reply.code(cached.value.status ?? status), cached);
+    const made = await page;
+    return sendPage(context, reply.code(made.status ?? status), made);
   }
   const whole = Promise.all([page, lead]);
   whole.catch(() => undefined);
@@ -44,19 +43,17 @@ export async function sendWhenReady(
     ? await whole
     : await Promise.race([whole, sleep(context.streamAfterMs, null, waited)]).finally(() => waited.abort());
   if (first !== null) {
-    const [cached, above] = first;
-    return sendCached(context, reply.code(cached.value.status ?? status), cached, above);
+    const [made, above] = first;
+    return sendPage(context, reply.code(made.status ?? status), made, above);
   }
-  const split = async (value: PublishedPage, isFormer = false) =>
-    splitPage(await framed(context, { value, isFormer }));
+  const split = async (made: PublishedPage) => splitPage(await framed(context, made));
   const empty = { view: 'message', values: { message: '' }, asOf: await presentAsOf(context) };
   const begun = { ...empty, title, section, period };
   async function* parts(): AsyncGenerator<string> {
     yield (await split(begun)).above;
     try {
       yield (await lead) + READING;
-      const { value, isFormer } = await page;
-      yield READY + (await split(value, isFormer)).below;
+      yield READY + (await split(await page)).below;
     } catch (error) {
       const { message } = context.errorPage(error, reply.request.url);
       yield READY + (await split({ ...begun, values: { message } })).below;

@@ -15,8 +15,6 @@ export interface Frame {
   /** `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
   readonly canAct: boolean;
-  /** true: the page of a newer publication is being made. */
-  readonly isFormer: boolean;
   readonly lead?: string;
   readonly period: string;
   readonly plugins: readonly MenuEntry[];

@@ -34,12 +34,8 @@ export interface Partner {
   readonly name: string | null;
 }
 
-/** Names are read only if the filter is given. */
-export async function knownPartners(
-  file: PublishedFile,
-  given: AppliedFilters['partners'],
-): Promise<readonly Partner[]> {
-  return (await file.cachedRows(given.length > 0 ? 'partners' : 'partner-ids')).map((row) => ({
+export async function knownPartners(file: PublishedFile): Promise<readonly Partner[]> {
+  return (await file.cachedRows('partners')).map((row) => ({
     key: textOf(row.partner_id) ?? '',
     name: textOf(row.partner),
   }));

@@ -112,7 +112,7 @@ function expectedAtFirst(fault: Fault): string {
   return expectedAtLast(fault);
 }
 
-function expectedAtLast(fault: Fault): string {
+export function expectedAtLast(fault: Fault): string {
   if (fault === 'draft') return 'draft';
   return fault.startsWith('void') ? 'voided' : 'loaded';
 }

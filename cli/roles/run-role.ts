@@ -125,7 +125,7 @@ async function drained(
     if (isCallRunning()) process.kill(process.pid, 'SIGKILL');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
-  await running.close();
+  await running.close().catch((error: unknown) => log.error({ err: error }, 'a part did not close'));
   await alerts.close();
   await last();
   clearTimeout(deadline);
@@ -157,26 +157,14 @@ export function basicAuth(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-export interface Parts {
-  add(name: string, close: () => Promise<void>): void;
-  close(): Promise<void>;
-}
-
-export async function startParts<T>(log: Logger, start: (parts: Parts) => Promise<T>): Promise<T> {
-  const started: { readonly name: string; readonly close: () => Promise<void> }[] = [];
-  const parts: Parts = {
-    add: (name, close) => void started.push({ name, close }),
-    async close() {
-      for (const { name, close } of started.splice(0).reverse())
-        await close().catch((error: unknown) =>
-          log.error({ err: error, part: name }, 'a part did not close'),
-        );
-    },
-  };
+/** When one part cannot start, those that did are closed, the newest first. */
+export async function startParts<T>(start: (parts: AsyncDisposableStack) => Promise<T>): Promise<T> {
+  const parts = new AsyncDisposableStack();
   try {
     return await start(parts);
   } catch (error) {
-    await parts.close();
+    // The part that could not start is the reason; what fails to close after it is not.
+    await parts.disposeAsync().catch(() => undefined);
     throw error;
   }
 }

@@ -47,29 +47,29 @@ const NEEDS_PERSON: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, E
 
 /** @throws CliError (exit 8) another `up` runs for this data folder; the error of a part that cannot start */
 export async function startUpRole(given: RoleContext): Promise<RunningRole> {
-  const { log, stopping, health, metrics } = given;
+  const { stopping, health, metrics } = given;
   requireService(given.settings);
   await claimDataFolder(given.settings.dataDir, given.settings.environment);
   // The real path, because processes are found by it.
   const settings: Settings = { ...given.settings, dataDir: await realpath(given.settings.dataDir) };
   const context: RoleContext = { ...given, settings };
-  return startParts(log, async (parts) => {
+  return startParts(async (parts) => {
     const lock = await takeUpLock(settings);
-    parts.add('lock', () => lock.release());
+    parts.defer(() => lock.release());
     // Processes of a killed `up` end by themselves unless they are frozen or blocked.
     for (const pid of findProcesses([CHILD_MAIN, settings.dataDir])) await endProcess(pid, 0);
     const temporal = settings.temporalConfigured ? null : startTemporalRole(context);
-    parts.add('temporal', async () => (await temporal?.catch(() => null))?.close());
+    parts.defer(async () => (await temporal?.catch(() => null))?.close());
     const endpoint = startProcess('webhook', context, ({ webhook }) => ({
       ...settings,
       webhook: withPort(settings.webhook, webhook),
     }));
-    parts.add('endpoint', endpoint.close);
+    parts.defer(endpoint.close);
     const worker = startProcess('worker', context, ({ dashboard }) => ({
       ...settings,
       admin: withPort(settings.admin, dashboard),
     }));
-    parts.add('worker', worker.close);
+    parts.defer(worker.close);
 
     /** The worker shows the states on the admin port. */
     async function forwardStates(): Promise<void> {
@@ -81,7 +81,7 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
       worker.send({ kind: 'neighbours', state: { components, metrics: text } });
     }
     const checks = startChecks(context);
-    parts.add('checks', () => checks.close());
+    parts.defer(() => checks.close());
     checks.add(
       endpointCheck(() => (endpoint.state() && endpoint.addresses().webhook) ?? null, context),
       { component: 'processes', everyMs: FORWARD_EVERY_MS, run: forwardStates },
@@ -90,7 +90,7 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     const stopped = once(stopping, 'abort').then(() => Promise.reject(stopping.reason));
     await Promise.race([Promise.all([endpoint.started, worker.started, temporal]), stopped]);
     const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
-    return { addresses, close: () => parts.close() };
+    return { addresses, close: () => parts.disposeAsync() };
   });
 }
 

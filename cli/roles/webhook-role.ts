@@ -21,26 +21,26 @@ import { endpointCheck } from './watch-endpoint.ts';
 
 /** The endpoint starts first, because deliveries that it misses are lost. */
 export function startWebhookAloneRole(context: RoleContext): Promise<RunningRole> {
-  return startParts(context.log, async (parts) => {
+  return startParts(async (parts) => {
     const webhook = await startWebhookRole(context);
-    parts.add('webhook', () => webhook.close());
+    parts.defer(() => webhook.close());
     const checks = startChecks(context);
-    parts.add('checks', () => checks.close());
+    parts.defer(() => checks.close());
     checks.add(endpointCheck(() => webhook.addresses.webhook ?? null, context));
     const probes = await startProbesRole(context);
-    parts.add('probes', () => probes.close());
-    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.close() };
+    parts.defer(() => probes.close());
+    return { addresses: { ...webhook.addresses, ...probes.addresses }, close: () => parts.disposeAsync() };
   });
 }
 
 export async function startWebhookRole(context: RoleContext): Promise<RunningRole> {
   const { settings, log, metrics, health, alerts } = context;
   await claimDataFolder(settings.dataDir, settings.environment);
-  return startParts(log, async (parts) => {
+  return startParts(async (parts) => {
     const archive = await openArchive(settings);
-    parts.add('archive', () => archive.close());
+    parts.defer(() => archive.close());
     const service = hasService(settings) ? createBillingService({ settings, archive, log, metrics }) : null;
-    if (service !== null) parts.add('billing service', () => service.close());
+    if (service !== null) parts.defer(() => service.close());
     const clocks = [service?.clock, archive.clock].filter((clock) => clock !== undefined);
     await refuseWrongClock(clocks);
     const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
@@ -48,9 +48,9 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
       onDropped: reportDropped({ log, alerts }),
     });
     const partner = fetchPartner(service, context);
-    parts.add('partner', () => partner.close());
+    parts.defer(() => partner.close());
     const temporal = linkOnDemand(settings, log);
-    parts.add('temporal', () => temporal.close());
+    parts.defer(() => temporal.close());
 
     const shared = {
       ...context,
@@ -61,12 +61,12 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
       onFatal: context.fatal,
     };
     const forwarder = startForwarder({ ...shared, send: temporal.send });
-    parts.add('forwarder', () => forwarder.close());
+    parts.defer(() => forwarder.close());
     const server = await startWebhook(shared);
-    parts.add('endpoint', () => server.close());
+    parts.defer(() => server.close());
     temporal.loadSoon();
     const checks = startChecks({ log, health, alerts });
-    parts.add('checks', () => checks.close());
+    parts.defer(() => checks.close());
     checks.add(clockCheck(clocks));
     const { tls, tlsCert, tlsKey } = settings.webhook;
     if (tls && tlsCert !== null && tlsKey !== null) {
@@ -77,7 +77,7 @@ export async function startWebhookRole(context: RoleContext): Promise<RunningRol
       );
       checks.add(check);
     }
-    return { addresses: { webhook: server.url }, close: () => parts.close() };
+    return { addresses: { webhook: server.url }, close: () => parts.disposeAsync() };
   });
 }
 
@@ -155,7 +155,7 @@ function hasService(settings: Settings): boolean {
  * The worker owns the admin port (ADR 13); this role uses it only when Temporal is on another machine, so that an
  * address never changes its owner.
  */
-export async function startProbesRole(context: RoleContext): Promise<RunningRole> {
+async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const { settings } = context;
   const isBesideWorker = await temporalTarget(settings).then(
     ({ isLocal }) => isLocal,

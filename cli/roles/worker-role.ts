@@ -9,21 +9,20 @@ import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 
 export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
   requireService(context.settings);
-  return startParts(context.log, async (parts) => {
+  return startParts(async (parts) => {
     const admin = await startAdminRole(context);
-    parts.add('admin', () => admin.close());
+    parts.defer(() => admin.close());
     const worker = await startWorkerRole(context);
-    parts.add('worker', () => worker.close());
-    const addresses = { ...admin.addresses, ...worker.addresses };
-    return { addresses, ready: worker.ready, close: () => parts.close() };
+    parts.defer(() => worker.close());
+    return { addresses: admin.addresses, ready: worker.ready, close: () => parts.disposeAsync() };
   });
 }
 
-export interface RunningWorkerRole extends RunningRole {
+interface RunningWorkerRole extends RunningRole {
   readonly ready: Promise<void>;
 }
 
-export async function startWorkerRole(context: RoleContext): Promise<RunningWorkerRole> {
+async function startWorkerRole(context: RoleContext): Promise<RunningWorker> {
   const { settings, log } = context;
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
@@ -43,5 +42,5 @@ export async function startWorkerRole(context: RoleContext): Promise<RunningWork
       });
     },
   });
-  return { addresses: {}, ready: worker.ready, close: () => worker.close() };
+  return worker;
 }

@@ -114,15 +114,3 @@ where ($since::varchar is null or received_at >= $since::timestamptz)
     and ($type::varchar is null or event_type = $type::varchar)
     and ($verdict::varchar is null or verdict = $verdict::varchar)
 order by received_at desc, event_id
-
--- name: event
--- One event of the ledger
-select *
-from events
-where event_id = $event
-
--- name: files-list
--- All files of all invoices
-select file_sha256, invoice_id, file_size_bytes, file_source, version, loaded_at, is_current
-from files
-order by invoice_id, first_had_at, file_sha256

@@ -70,53 +70,43 @@ export interface Progress {
   end(): void;
 }
 
-export const NO_PROGRESS: Progress = { update: () => undefined, end: () => undefined };
+const NO_PROGRESS: Progress = { update: () => undefined, end: () => undefined };
 
 const LINE_EVERY_MS = 2_000;
 const SILENT_MS = 5_000;
 
-export const CLEAR = '\r\u001b[2K';
+const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
 
+/** The library draws it again every second, because the time changes. */
 function barProgress(what: string): Progress {
-  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
+  const { Format, SingleBar } = createRequire(import.meta.url)(
+    'cli-progress',
+  ) as typeof import('cli-progress');
   const bar = new SingleBar({
-    format: `${what} {bar} {value}/{total} {note}`,
+    format(options, params, payload) {
+      const counts = params.value === 0 ? '' : ' {value} {note}';
+      const shown = params.total === 0 ? counts : ' {bar} {value}/{total} {note}';
+      const format = `${what}${shown}, {duration_formatted} so far`;
+      return Format.Formatter({ ...options, format }, params, payload);
+    },
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 28,
     hideCursor: true,
     stream: process.stderr,
-    clearOnComplete: false,
   });
-  const soFar = timeSoFar();
-  let last: { readonly done: number; readonly note: string; readonly at: number } | null = null;
   openBars += 1;
-  let isOver = false;
-  const ticking = setInterval(() => {
-    if (last === null) writeErr(`${CLEAR}${what}, ${soFar()}`);
-    else if (performance.now() - last.at >= SILENT_MS) {
-      bar.update(last.done, { note: joined(last.note, soFar()) });
-    }
-  }, 1_000).unref();
+  bar.start(0, 0, { note: '' });
   return {
     update(done, of, note = '') {
-      if (last === null) {
-        writeErr(CLEAR);
-        bar.start(of ?? 0, done, { note });
-      } else if (last.done === done && last.note === note) return;
-      last = { done, note, at: performance.now() };
       if (of !== null) bar.setTotal(of);
       bar.update(done, { note });
     },
     end() {
-      if (isOver) return;
-      isOver = true;
-      openBars -= 1;
-      clearInterval(ticking);
-      if (last === null) writeErr(CLEAR);
-      else bar.stop();
+      if (bar.isActive) openBars -= 1;
+      bar.stop();
     },
   };
 }
@@ -160,7 +150,7 @@ function joined(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-export function writeErr(text: string): void {
+function writeErr(text: string): void {
   process.stderr.write(text);
 }
 

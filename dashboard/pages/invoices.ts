@@ -1,4 +1,3 @@
-import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
@@ -11,11 +10,11 @@ import {
   type PageContext,
   type PublishedPage,
   readPublished,
-  sendCached,
   sendMessage,
+  sendPage,
   sendPublished,
 } from '../page-context.ts';
-import { rowsOfInvoices } from '../published-statements.ts';
+import { runInvoices } from '../published-statements.ts';
 import { count } from '../views.ts';
 import { saveAddress } from './saved-views.ts';
 
@@ -33,8 +32,6 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['shipments', 'shipments'],
 ];
 
-const SORTS_BY_FILE: readonly string[] = ['tenant', 'cost', 'shipments'];
-
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', (request, reply) =>
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
@@ -45,8 +42,8 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
       const [named] = await readPublished(context, (run) => run('invoice-by-number', { number: id }));
       if (named !== undefined) return reply.redirect(`/invoices/${named.invoice_id}`, 302);
     }
-    const { value, isFormer } = await cachedPage(context, request, () => invoicePage(context, id));
-    if (value !== null) return sendCached(context, reply, { value, isFormer });
+    const page = await cachedPage(context, request, () => invoicePage(context, id));
+    if (page !== null) return sendPage(context, reply, page);
     return sendMessage(context, reply.code(404), {
       ...{ title: 'No such invoice', section: '/invoices' },
       message: `There is no invoice ${id}, or it is not published yet. The field above finds invoices by part of their number.`,
@@ -61,18 +58,9 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
   const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
   const page = pageNumber(query);
   const { rows, found, asOf } = await readPublished(context, async (run) => {
-    const filters = {
-      states: states.length > 0 ? listValue([...states]) : null,
-      ...{ search, sort, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE },
-    };
-    const ids =
-      tenants.length > 0 || SORTS_BY_FILE.includes(sort)
-        ? await run('invoices-found-by-file', {
-            ...{ ...filters, tenants: tenants.length > 0 ? listValue([...tenants]) : null },
-          })
-        : await run('invoices-found', filters);
-    const rows = await rowsOfInvoices(run, ids);
-    return { rows: rows.map(listColumns), found: Number(ids[0]?.found ?? 0), asOf: await asOfNow(run) };
+    const place = { limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE };
+    const listed = await runInvoices(run, { states, tenants, search, sort, ...place });
+    return { rows: listed.map(listColumns), found: Number(listed[0]?.found ?? 0), asOf: await asOfNow(run) };
   });
   const beside = pagesBeside(page, page * ROWS_ON_A_PAGE >= found, (number) =>
     withQuery('/invoices', query, { page: number }),
@@ -91,8 +79,7 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
 }
 
 function listColumns(row: ReportRow): ReportRow {
-  const { reason_code: _1, discrepancy_rules: _2, loaded_at: _3, ...rest } = row;
-  const { partner_id: _4, tenant_id: _5, partner_tenant_id: _6, ...columns } = rest;
+  const { reason_code: _1, discrepancy_rules: _2, loaded_at: _3, found: _4, ...columns } = row;
   return columns;
 }
 

@@ -5,7 +5,6 @@ import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import { filtersOf, isForPrograms, periodOf, type Query } from '../address.ts';
 import { periodMenu } from '../filter-form.ts';
-import type { CachedPage } from '../page-cache.ts';
 import {
   asOfHead,
   asOfNow,
@@ -16,7 +15,7 @@ import {
   readPublished,
   withReports,
 } from '../page-context.ts';
-import { type RunStatement, rowsOfInvoices } from '../published-statements.ts';
+import { type InvoicesRequest, type RunStatement, runInvoices } from '../published-statements.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { count, instant } from '../views.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
@@ -26,7 +25,6 @@ const CHART = { width: 1000, maxBars: 10 };
 const MAX_ACTIONS = 4;
 
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
-  context.cache.offer('/', () => publishedPart(context, {}), { isFirst: true });
   app.get('/', async (request, reply) => {
     const query = request.query as Query;
     checkFilters(filtersOf(query));
@@ -41,13 +39,13 @@ async function overview(
   context: PageContext,
   request: FastifyRequest,
   saved: SavedViews,
-): Promise<CachedPage<PublishedPage>> {
+): Promise<PublishedPage> {
   const query = request.query as Query;
-  const { value, isFormer } = await cachedPage(context, request, () => publishedPart(context, query)).catch(
-    (error) => ({ value: withoutSpend(error, request), isFormer: false }),
+  const part = await cachedPage(context, request, () => publishedPart(context, query)).catch((error) =>
+    withoutSpend(error, request),
   );
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
-  const { asOf, data, ...published } = value;
+  const { asOf, data, ...published } = part;
   // A damaged file of views does not fail the page.
   const views = await saved.list().then(
     (list) => ({ views: list, viewsProblem: null }),
@@ -60,7 +58,7 @@ async function overview(
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
   };
   const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };
-  return { value: { ...page, values, data: { ...data, views: views.views, quarantined } }, isFormer };
+  return { ...page, values, data: { ...data, views: views.views, quarantined } };
 }
 
 function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
@@ -97,21 +95,26 @@ function withoutSpend(error: unknown, request: FastifyRequest): WholePart {
   return error.part;
 }
 
-const COLUMNS = {
-  attention: ['invoice_id', 'invoice_number', 'tenant', 'reason_code', 'reason', 'state_since'],
-  contradicted: [
-    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
-    ...['billing_cost', 'currency_code', 'loaded_at'],
-  ],
-} as const;
+interface InvoiceList extends Pick<InvoicesRequest, 'states' | 'sort'> {
+  readonly columns: readonly string[];
+}
 
-async function listed(run: RunStatement, list: keyof typeof COLUMNS): Promise<readonly ReportRow[]> {
-  const ids = await run(list);
-  const found = ids[0]?.found ?? null;
-  return (await rowsOfInvoices(run, ids)).map((row) => ({
-    ...Object.fromEntries(COLUMNS[list].map((column) => [column, row[column] ?? null])),
-    found,
-  }));
+const ATTENTION: InvoiceList = {
+  ...{ states: ['needs_attention'], sort: 'waiting' },
+  columns: ['invoice_id', 'invoice_number', 'tenant', 'reason_code', 'reason', 'state_since', 'found'],
+};
+const CONTRADICTED: InvoiceList = {
+  ...{ states: ['loaded'], sort: 'loaded' },
+  columns: [
+    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
+    ...['billing_cost', 'currency_code', 'loaded_at', 'found'],
+  ],
+};
+const MAX_LISTED = 20;
+
+async function listed(run: RunStatement, { columns, ...list }: InvoiceList): Promise<readonly ReportRow[]> {
+  const rows = await runInvoices(run, { ...list, limit: MAX_LISTED });
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, row[column] ?? null])));
 }
 
 function actionsOf(
@@ -165,8 +168,8 @@ async function publishedPart(context: PageContext, query: Query): Promise<WholeP
   const reading = readPublished(context, async (run) => ({
     asOf: await asOfNow(run),
     states: await run('states'),
-    attention: await listed(run, 'attention'),
-    contradicted: await listed(run, 'contradicted'),
+    attention: await listed(run, ATTENTION),
+    contradicted: await listed(run, CONTRADICTED),
   }));
   reading.catch(() => undefined);
   const { gaps, months, spend, late } = await sumsOf(context, query);

@@ -1,8 +1,8 @@
+import { listValue } from '@duckdb/node-api';
 /** Read from the folder, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
 import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';
-import { rowsOfInvoices } from '../published-statements.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -39,7 +39,7 @@ async function numbersOf(
   context: PageContext,
   items: readonly { readonly invoiceId: string | null }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = items.flatMap(({ invoiceId }) => (invoiceId === null ? [] : [{ invoice_id: invoiceId }]));
-  const rows = await readPublished(context, (run) => rowsOfInvoices(run, ids)).catch(() => []);
+  const ids = listValue(items.flatMap(({ invoiceId }) => invoiceId ?? []));
+  const rows = await readPublished(context, (run) => run('invoice-numbers', { ids })).catch(() => []);
   return new Map(rows.map((row) => [String(row.invoice_id), String(row.invoice_number)]));
 }

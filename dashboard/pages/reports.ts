@@ -46,8 +46,6 @@ interface Named {
 
 export async function registerReports(app: FastifyInstance, context: PageContext): Promise<void> {
   const reports = listReports();
-  for (const report of reports)
-    context.cache.offer(`/reports/${report.name}`, () => reportPage(context, report, {}));
   app.get('/reports', (request, reply) => {
     const period = periodOf(request.query as Query);
     const values = {

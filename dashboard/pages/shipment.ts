@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { asOfNow, type PageContext, readPublished, sendCached, sendMessage } from '../page-context.ts';
+import { asOfNow, type PageContext, readPublished, sendMessage, sendPage } from '../page-context.ts';
 
 export interface TracedShipment {
   readonly trackingNumber: string;
@@ -35,7 +35,7 @@ export function registerShipment(app: FastifyInstance, context: PageContext, exp
       values: { number: written, rows, traced },
       data: { tracking_number: written, rows, sources: traced.map(tracedJson) },
     };
-    return sendCached(context, reply, { value: page, isFormer: false });
+    return sendPage(context, reply, page);
   });
 }
 

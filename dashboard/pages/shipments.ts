@@ -21,6 +21,7 @@ import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address
 import { filterFields, labelOf } from '../filter-form.ts';
 import {
   asOfHead,
+  cachedPage,
   isRefused,
   type PageContext,
   sendJson,
@@ -59,7 +60,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
       ...{ title: 'Shipments', section: '/shipments', status: isInvalid ? 400 : 200 },
       period: periodOf(query),
       lead: formOf(context, query),
-      page: context.cache.page(request.url, () => listPage(context, query)),
+      page: cachedPage(context, request, () => listPage(context, query)),
     });
   });
 }

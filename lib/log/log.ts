@@ -118,7 +118,6 @@ export const LOG_FIELDS = {
   losses: 'The first losses of a rebuild.',
   method: 'Of the HTTP request that was refused.',
   movedAside: 'Path of the old warehouse.',
-  part: 'Of a process: what did not close.',
   path: 'A file, an address of the dashboard, or of a delivery that was refused.',
   pid: 'Of a process.',
   pids: 'Of processes.',

@@ -62,23 +62,6 @@ export function chartFigure(
   ].join('\n');
 }
 
-/** Compiled drawing code is three times as fast. */
-export async function warmUpDrawing(): Promise<void> {
-  const names = Array.from({ length: 8 }, (_, index) => `${index}`);
-  const rows = names.flatMap((name) =>
-    names.map((key) => ({ name, key: `2026-0${key}`, value: `${Number(name) + Number(key)}` })),
-  );
-  const specs: readonly ChartSpec[] = [
-    { kind: 'line', roles: { key: 'key', series: 'name', value: 'value' } },
-    { kind: 'heatmap', roles: { key: 'key', y: 'name', value: 'value' } },
-    { kind: 'bar', roles: { key: 'key', value: 'value' } },
-  ];
-  const fixed = { unit: '', maxBars: MAX_BARS, incompleteFrom: null, addressOf: () => null };
-  for (const width of [DEFAULT_WIDTH, NARROW_WIDTH, DEFAULT_WIDTH]) {
-    for (const spec of specs) await draw({ ...fixed, spec, points: pointsOf(spec, rows), width }, '');
-  }
-}
-
 interface ChartRequest {
   readonly result: ReportResult;
   readonly spec: ChartSpec;

@@ -24,21 +24,6 @@ create or replace temp macro hundred_millionths(n, d) as
         else rounded_quotient(n * 100000000, d)
     end;
 
--- In millionths, for numbers above zero: equal to rounded_quotient(n * 1000000, d) and rounded_quotient(n *
--- factor, 1000000).
-create or replace temp macro growth_of(n, d) as
-    case
-        when n < 4000000000000 and d < 1000000000000000000
-            then cast((2000000 * cast(n as bigint) + cast(d as bigint)) // (2 * cast(d as bigint)) as hugeint)
-        else rounded_quotient(n * 1000000, d)
-    end;
-create or replace temp macro grown_by(n, factor) as
-    case
-        when n between 0 and 2000000000 and factor < 2000000000
-            then cast((cast(n as bigint) * cast(factor as bigint) + 500000) // 1000000 as hugeint)
-        else rounded_quotient(n * factor, 1000000)
-    end;
-
 create or replace temp macro as_amount(n) as cast(n as decimal(34, 0)) * cast(0.0001 as decimal(4, 4));
 create or replace temp macro as_hundredths(n) as cast(n as decimal(36, 0)) * cast(0.01 as decimal(2, 2));
 create or replace temp macro as_millionths(n) as cast(n as decimal(32, 0)) * cast(0.000001 as decimal(6, 6));

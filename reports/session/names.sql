@@ -1,32 +1,6 @@
 -- name: partners
 select partner_id, partner from main.partners order by partner_id nulls last
 
--- name: partner-ids
-select distinct partner_id, null as partner from invoice_state order by partner_id nulls last
-
--- name: tenants-are-plain
--- One name for each tenant, all different: four times as fast as finding labels.
-with named as (
-    select
-        i.tenant_id,
-        case when i.tenant_id is null then l.tenant end as own_name,
-        min(l.tenant) as name,
-        max(l.tenant) as last_name,
-        min(i.partner_tenant_id) as partner_name,
-        max(i.partner_tenant_id) as last_partner_name
-    from invoice_state as i
-    left join loads as l on l.load_id = i.current_load_id
-    where coalesce(i.invoice_level, 'tenant') <> 'partner' and (i.tenant_id is not null or l.tenant is not null)
-    group by i.tenant_id, own_name
-)
-select
-    count(*) = count(distinct coalesce(name, partner_name, tenant_id))
-    and not coalesce(bool_or(name < last_name or (name is null and partner_name < last_partner_name)), false) as are_plain
-from named
-
--- name: no-labels
-create or replace temp table tenant_labels (tenant_key varchar, label varchar)
-
 -- name: tenant-labels
 -- Only for renamed tenants (latest name) and shared names (with id, or "no id").
 create or replace temp table tenant_labels as
@@ -58,6 +32,9 @@ labelled as (
     window same as (partition by tenant)
 )
 select tenant_key, label from labelled where is_renamed or label <> tenant
+
+-- name: tenant-label-count
+select count(*) as labels from tenant_labels
 
 -- name: tenants-known
 -- By the key of its rows, with present and former names. Rows of a partner-level invoice have the partner's

@@ -53,7 +53,7 @@ export function checkShipmentsRequest(request: Omit<StreamRequest, 'limit'>) {
       columns: columns.map((name) => `s.${name}`).join(', '),
     },
   };
-  return { bound, sort, columns, filled, values: { ...bound.values, ...key } };
+  return { bound, sort, filled, values: { ...bound.values, ...key } };
 }
 
 export async function listShipments(
@@ -61,31 +61,35 @@ export async function listShipments(
   prepared: Prepared,
   request: ShipmentsRequest,
 ): Promise<ShipmentsPage> {
-  const { bound, sort, columns: chosen, filled, values } = checkShipmentsRequest(request);
+  const { bound, sort, filled, values } = checkShipmentsRequest(request);
   const known = request.totals?.publication === prepared.publication ? request.totals : null;
   const totals = known ?? (await totalShipments(file, prepared, request.conditions));
   await createSharedViews(file, bound.sql);
   // One more row shows whether there is another page.
   const limited = { ...values, limit: request.limit + 1 };
-  const found = await query(file, 'keys', { filled, values: limited });
-  const keys = readRows(found, readColumns(found));
-  const onPage = keys.slice(0, request.limit);
-  const last = keys.length > request.limit ? onPage.at(-1) : undefined;
-  const page = await rowsOnPage(file, onPage);
-  const columns = page.columns.filter(({ name }) => chosen.some((each) => each === name));
+  const key = `cast(s.${sort.column} as varchar) as key_value, cast(s.invoice_id as varchar) as key_invoice, s.row_number as key_row`;
+  const withKey = { ...filled, columns: `${filled.columns}, ${key}` };
+  const reader = await query(file, 'listed', { filled: withKey, values: limited });
+  const read = readColumns(reader, SHIPMENT_COLUMN_INFO);
+  const columns = read.filter(({ name }) => !name.startsWith(KEY_PREFIX));
+  const keys = readRows(reader, read, { kept: read.filter((column) => !columns.includes(column)) });
+  const rows = readRows(reader, read, { kept: columns }).slice(0, request.limit);
+  const last = keys.length > request.limit ? keys[request.limit - 1] : undefined;
   return {
     totals,
     next: last === undefined ? null : keyText(last, sort),
     result: {
       ...described(sort, columns),
-      rows: page.rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]))),
+      rows,
       head: reportHead({
         ...{ prepared, counts: totals.counts, parameters: bound.texts },
-        ...{ rows: onPage.length, found: countOf(totals), completeness: await prepared.completeness() },
+        ...{ rows: rows.length, found: countOf(totals), completeness: await prepared.completeness() },
       }),
     },
   };
 }
+
+const KEY_PREFIX = 'key_';
 
 export interface ShipmentsStream extends Pick<ShipmentsPage, 'totals'> {
   readonly result: StreamedResult;
@@ -157,7 +161,7 @@ function behindSql(
 }
 
 function keyText(row: ReportRow, sort: ShipmentSort): string {
-  const key = [nameOf(sort), row.sorted_by, row.invoice_id, row.row_number];
+  const key = [nameOf(sort), row.key_value, row.key_invoice, row.key_row];
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
@@ -215,55 +219,15 @@ export async function totalShipments(
 
 const TOTAL_UNITS = { billable_weight_lb: 'lb', cost_per_lb: 'money/lb' };
 
-const ALL_COLUMNS = SHIPMENT_COLUMNS.map((name) => `s.${name}`).join(', ');
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
-export const SHIPMENT_COLUMN_INFO = { units: { billable_weight: '-' }, details: DETAILS };
-
-/** More rows are faster to read all than to find one by one. */
-const MAX_NAMED = 1_000;
-
-export async function rowsOnPage(
-  file: PublishedFile,
-  keys: readonly ReportRow[],
-): Promise<{ readonly columns: readonly ReportColumn[]; readonly rows: readonly ReportRow[] }> {
-  const [onPage, values] = keys.length > MAX_NAMED ? inOneReading(keys) : oneByOne(keys);
-  const reader = await query(file, 'rows', { filled: { columns: ALL_COLUMNS, on_page: onPage }, values });
-  const columns = readColumns(reader, SHIPMENT_COLUMN_INFO);
-  const found = new Map(readRows(reader, columns).map((row) => [placeOf(row), row]));
-  const rows = keys.map((key) => found.get(placeOf(key))).filter((row) => row !== undefined);
-  return { columns, rows };
-}
-
-type Named = readonly [sql: string, values: Readonly<Record<string, DuckDBValue>>];
-
-function oneByOne(keys: readonly ReportRow[]): Named {
-  const values: Record<string, DuckDBValue> = {};
-  const among = (name: 'invoice_id' | 'row_number', type: string): string => {
-    const distinct = [...new Set(keys.map((row) => String(row[name])))];
-    for (const [index, value] of distinct.entries()) values[`${name}_${index}`] = value;
-    const list = distinct.map((_, index) => `cast($${name}_${index} as ${type})`).join(', ');
-    return `s.${name} in (${list === '' ? 'null' : list})`;
-  };
-  return [`${among('invoice_id', 'uuid')} and ${among('row_number', 'bigint')}`, values];
-}
-
-function inOneReading(keys: readonly ReportRow[]): Named {
-  const named = 'select unnest(cast($invoices as uuid[])), unnest(cast($numbers as bigint[]))';
-  const list = (name: string): DuckDBValue => listValue(keys.map((row) => String(row[name])));
-  const values = { invoices: list('invoice_id'), numbers: list('row_number') };
-  return [`(s.invoice_id, s.row_number) in (${named})`, values];
-}
-
-function placeOf(row: ReportRow): string {
-  return `${row.invoice_id}/${row.row_number}`;
-}
+const SHIPMENT_COLUMN_INFO = { units: { billable_weight: '-' }, details: DETAILS };
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
 type Filled = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, DuckDBValue | readonly string[]>>;
 
-export function query(
+function query(
   file: PublishedFile,
   name: string,
   { filled = {}, values = {} }: { readonly filled?: Filled; readonly values?: Values },
@@ -281,6 +245,6 @@ function bindable(values: Values): Readonly<Record<string, DuckDBValue>> {
 }
 
 /** `{{names}}` are replaced by our own expressions, never by user input. */
-export function filledText(name: string, filled: Filled): string {
+function filledText(name: string, filled: Filled): string {
   return statementIn(STATEMENTS, name).replace(/\{\{(\w+)\}\}/g, (_, key: string) => filled[key] ?? '');
 }

@@ -1,21 +1,5 @@
--- name: keys
--- Reads only the sort column of all rows. A page begins behind the last row of the one before, so all pages
--- are equally fast.
-select cast(invoice_id as varchar) as invoice_id, row_number, cast(sorted_by as varchar) as sorted_by
-from (
-    select s.invoice_id, s.row_number, s.{{sorted_by}} as sorted_by
-    from selected_shipments as s
-    where {{conditions}} and {{behind}}
-    order by s.{{sorted_by}} {{direction}} nulls last, s.invoice_id, s.row_number
-    limit $limit
-)
-
--- name: rows
-select {{columns}}
-from selected_shipments as s
-where {{on_page}}
-
 -- name: listed
+-- A page begins behind the last row of the one before, so all pages are equally fast.
 select {{columns}}
 from selected_shipments as s
 where {{conditions}} and {{behind}}

@@ -23,7 +23,7 @@ const billed = monthsInvoices({ now: new Date('2026-07-15T00:00:00Z'), months: 3
 const fixture = await reportsFixture([...billed, anInvoice(origins)], {
   publishedAt: '2026-07-15T00:00:00Z',
 });
-const dashboard = await dashboardOver(fixture.path, { warmUpEveryMs: null });
+const dashboard = await dashboardOver(fixture.path);
 afterAll(async () => {
   await dashboard?.close();
   await fixture?.remove();

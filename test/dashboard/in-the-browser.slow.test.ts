@@ -257,7 +257,6 @@ describe('the end of a month', () => {
     const months = await reportsFixture(billed, { publishedAt: new Date().toISOString() });
     const disputes = openDisputes({ dataDir: months.folder, databasePath: months.path });
     const dashboard = await dashboardOver(months.path, {
-      warmUpEveryMs: null,
       plugins: [atRiskPages(disputes), disputePages(disputes)],
       admin: { operators: [{ user: 'ann', password: 'ann-may-act' }] },
       operator: {

@@ -273,7 +273,7 @@ describe('the published file', () => {
       anInvoice([aShipment()], { number: 'INV-LATE', differences: [late] }),
       anInvoice([aShipment()], { number: 'INV-WRONG', differences: [late, ['total-amount', '1', '2']] }),
     ]);
-    const running = await dashboardOver(copy.path, { patienceMs: 60_000, streamAfterMs: 60_000 });
+    const running = await dashboardOver(copy.path, { streamAfterMs: 60_000 });
     const page = await (await fetch(running.url)).text();
     expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
     expect(page).not.toContain('INV-LATE');

@@ -13,7 +13,7 @@ const READING = 'Reading the shipments; the result follows here.';
 const NOTICE = /<div class="reading [^\n]*\n<div class="ready" hidden><\/div>\n/;
 
 async function pageOf(path: string, streamAfterMs: number, timeLimitMs = 20_000) {
-  const running = await dashboardOver(fixture.path, { streamAfterMs, timeLimitMs, warmUpEveryMs: null });
+  const running = await dashboardOver(fixture.path, { streamAfterMs, timeLimitMs });
   try {
     const answer = await fetch(running.url + path);
     const parts: string[] = [];
@@ -87,7 +87,7 @@ describe('a page that is not there within a moment', () => {
   });
 
   test('may be aborted, and the dashboard closes', async () => {
-    const running = await dashboardOver(fixture.path, { streamAfterMs: 0, warmUpEveryMs: null });
+    const running = await dashboardOver(fixture.path, { streamAfterMs: 0 });
     const left = new AbortController();
     const answer = await fetch(`${running.url}/reports/levels`, { signal: left.signal });
     await answer.body?.getReader().read();

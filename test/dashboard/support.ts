@@ -20,7 +20,6 @@ export function dashboardOver(
     health: createHealth(),
     metrics: createMetrics('dashboard'),
     log: SILENT,
-    warmUpEveryMs: null,
     ...rest,
   });
 }

@@ -28,7 +28,7 @@ export async function open(): Promise<FuzzRun> {
   const fixture = await reportsFixture(seededInvoices(8, 60));
   const failures: string[] = [];
   const dashboard = await dashboardOver(fixture.path, {
-    ...{ warmUpEveryMs: null, streamAfterMs: 20_000, timeLimitMs: 10_000 },
+    ...{ streamAfterMs: 20_000, timeLimitMs: 10_000 },
     log: pino({ level: 'error' }, { write: (line: string) => failures.push(line) }),
   });
   const agent = new Agent({ connections: 1 });

@@ -33,7 +33,7 @@ const withGap = await reportsFixture(
   [1, 2, 3, 4, 5, 6, 8].map((day) => week(`G-${day}`, `2026-10-0${day}`, `2026-10-0${day}`)),
   { publishedAt: '2026-11-05T06:00:00Z' },
 );
-const dashboard = await dashboardOver(fixture.path, { warmUpEveryMs: null });
+const dashboard = await dashboardOver(fixture.path);
 afterAll(async () => {
   await dashboard.close();
   for (const each of [fixture, withGap]) await each.remove();

@@ -62,11 +62,10 @@ const quarantine = {
 const open = await dashboardOver(fixture.path, {
   health,
   quarantine,
-  warmUpEveryMs: null,
   streamAfterMs: 60_000,
 });
 const admin = { basicAuth: { user: 'ops', password: PASSWORD } };
-const locked = await dashboardOver(fixture.path, { admin, alerts, warmUpEveryMs: null });
+const locked = await dashboardOver(fixture.path, { admin, alerts });
 afterAll(async () => {
   await Promise.all([open.close(), locked.close()]);
   await fixture.remove();

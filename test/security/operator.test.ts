@@ -35,7 +35,7 @@ const operator = {
   decode: (message: unknown) => decodeRemotePayloads([KEY], message),
 };
 const over = (admin: object) =>
-  dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine, warmUpEveryMs: null });
+  dashboardOver(join(dataDir, 'reports.duckdb'), { admin, operator, quarantine });
 const [locked, open, without] = await Promise.all([
   over({ operators, basicAuth, temporalUi: 'http://temporal.example:8080/namespaces/default' }),
   over({ operators }),

@@ -96,10 +96,10 @@ factors as (
         currency_code,
         age,
         count(*) as months,
-        growth_of(sum(after), sum(before)) as factor,
+        rounded_quotient(sum(after) * 1000000, sum(before)) as factor,
         min(growth) as least_factor,
         max(growth) as greatest_factor
-    from (select *, growth_of(after, before) as growth from steps)
+    from (select *, rounded_quotient(after * 1000000, before) as growth from steps)
     group by all
     having count(*) >= min_months
 ),
@@ -125,9 +125,9 @@ remaining as (
             lambda reached, next: {
                 age: next.age,
                 months: least(reached.months, next.months),
-                factor: grown_by(reached.factor, next.factor),
-                least_factor: grown_by(reached.least_factor, next.least_factor),
-                greatest_factor: grown_by(reached.greatest_factor, next.greatest_factor)
+                factor: rounded_quotient(reached.factor * next.factor, 1000000),
+                least_factor: rounded_quotient(reached.least_factor * next.least_factor, 1000000),
+                greatest_factor: rounded_quotient(reached.greatest_factor * next.greatest_factor, 1000000)
             }
         ) as growth
     from (
