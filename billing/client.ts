@@ -102,7 +102,7 @@ interface DetailsRequest {
 /** Parses while the bytes arrive: details contain every line item (spec 4.4). */
 async function readDetails(request: DetailsRequest, options: DetailsOptions): Promise<InvoiceDetails> {
   const { endpoint, url, signal, limits } = request;
-  return transfer({ url, signal, limits, expectedBytes: null }, async (watch, transferSignal) => {
+  return transfer({ url, signal, limits }, async (watch, transferSignal) => {
     const stream = await request.open(transferSignal);
     try {
       const reader = new DetailsReader({ ...options, ...charsetOf(stream) });

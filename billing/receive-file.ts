@@ -76,7 +76,7 @@ export async function receiveFile<T>(
 
 /** The signal aborts with the request's, or when a limit is exceeded. @throws the reason of the abort, not the error it caused */
 export async function transfer<T>(
-  request: WatchedTransfer & { readonly signal: AbortSignal | undefined },
+  request: Pick<ReceiveRequest, 'url' | 'limits' | 'signal'>,
   work: (watch: TransferWatch, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { signal } = request;
@@ -233,12 +233,6 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   };
 }
 
-export interface WatchedTransfer {
-  readonly url: string;
-  readonly expectedBytes: number | null;
-  readonly limits: Omit<TransferLimits, 'maxUnannouncedBytes'>;
-}
-
 export interface TransferWatch {
   bytesDone: number;
   /** All bytes have arrived; the archive has its own time. */
@@ -247,7 +241,7 @@ export interface TransferWatch {
   stop(): void;
 }
 
-function watchTransfer({ url, limits }: WatchedTransfer): TransferWatch {
+function watchTransfer({ url, limits }: Pick<ReceiveRequest, 'url' | 'limits'>): TransferWatch {
   const controller = new AbortController();
   const startedAtMs = performance.now();
   let windowStartMs = startedAtMs;

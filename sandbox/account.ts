@@ -5,32 +5,16 @@ import { join } from 'node:path';
 import { Billing } from './billing/billing.ts';
 import { seededPartner, seededTenants } from './billing/new-invoice.ts';
 import { Schedules } from './billing/schedules.ts';
+import type { AccountOptions, Core } from './core.ts';
 import { Deliveries } from './delivery/deliveries.ts';
 import { Registrations } from './delivery/registrations.ts';
 import { Faults } from './faults/faults.ts';
-import type { ApiKey, Environment, Partner, PartnerKind } from './model.ts';
+import type { ApiKey, Environment, Partner } from './model.ts';
 import { bytesFrom } from './randomness.ts';
 import { RefusalError } from './refusal.ts';
 import { type Credentials, sameSecret, seededCredentials, Tokens } from './security/tokens.ts';
 import { Activity } from './state/activity.ts';
 import { Store } from './state/store.ts';
-
-export interface AccountOptions {
-  readonly environment: Environment;
-  readonly dataDir: string;
-  readonly seed: number;
-  readonly credentialSeed: number | string;
-  readonly partnerKind: PartnerKind;
-  readonly wirePrefix: string;
-  readonly signingSecret: string;
-  readonly storageUrl: () => string;
-  readonly tokenLifetimeSeconds: number;
-  readonly urlLifetimeSeconds: number;
-  readonly retryDelayMs: number;
-  readonly deliveryTimeoutMs: number;
-  readonly now: () => Date;
-  readonly hasBilling: boolean;
-}
 
 export class Account {
   readonly environment: Environment;
@@ -51,7 +35,7 @@ export class Account {
   readonly #credentialSeed: number | string;
 
   constructor(options: AccountOptions) {
-    const { environment, seed, partnerKind, now, signingSecret } = options;
+    const { environment, seed, partnerKind, now } = options;
     this.environment = environment;
     this.hasBilling = options.hasBilling;
     this.now = now;
@@ -64,41 +48,22 @@ export class Account {
     this.store = new Store(dir);
     this.#addInitialData();
     this.activity = new Activity(now);
-    const { store, activity } = this;
-    this.faults = new Faults({
-      store,
-      seed,
-      now,
-      onStrike: (rule, moment) =>
-        activity.add('fault', `${rule.name} strikes at ${moment.place}`, moment.invoiceId ?? null),
-    });
+    const core: Core = { ...options, store: this.store, activity: this.activity, partner: this.partner };
+    const { store } = this;
+    this.faults = new Faults(core);
     this.tokens = new Tokens({
-      signingSecret,
-      environment,
-      lifetimeSeconds: options.tokenLifetimeSeconds,
-      now,
+      ...options,
       revokedUpTo: () => Number(store.get('value', 'revokedUpTo')?.value ?? 0),
     });
     this.registrations = new Registrations({
-      store,
-      seed,
-      now,
-      hasTenants: partnerKind === '3pl',
-      hasBilling: this.hasBilling,
+      ...core,
       findTenantId: (name) => this.billing.tenant(name).tenantId,
     });
-    this.deliveries = new Deliveries({
-      store,
-      faults: this.faults,
-      activity,
-      now,
-      retryDelayMs: options.retryDelayMs,
-      timeoutMs: options.deliveryTimeoutMs,
-      tenantNames: (tenantId) => this.billing.tenantNames(tenantId),
-    });
-    const { faults, deliveries, registrations, partner } = this;
-    this.billing = new Billing({ ...options, store, faults, activity, deliveries, registrations, partner });
-    this.schedules = new Schedules({ store, billing: this.billing, activity, seed, now });
+    const { faults, registrations } = this;
+    const tenantNames = (tenantId: string | null) => this.billing.tenantNames(tenantId);
+    this.deliveries = new Deliveries({ ...core, faults, tenantNames });
+    this.billing = new Billing({ ...core, faults, registrations, deliveries: this.deliveries });
+    this.schedules = new Schedules({ ...core, billing: this.billing });
     this.deliveries.resume();
   }
 

@@ -9,10 +9,10 @@ import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import {
-  type CatchUpProgress,
   type CaughtUp,
-  catchUp,
+  catchUpFile,
   type LostRecord,
+  type OnProgress,
   recordMissingFacts,
 } from './catch-up.ts';
 import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-folder.ts';
@@ -37,7 +37,7 @@ export interface RebuildOptions {
   readonly archive: Archive;
   readonly log: Logger;
   readonly now?: () => Date;
-  readonly onProgress?: (progress: CatchUpProgress) => void;
+  readonly onProgress?: OnProgress;
   readonly acceptLoss?: boolean;
 }
 
@@ -127,7 +127,7 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
   try {
     await migrate(next, now);
     await continueSequence(options, paths.published, next);
-    const caughtUp = await catchUp({
+    const caughtUp = await catchUpFile({
       ...{ database: next, archive, log, now },
       onProgress,
     });
@@ -202,7 +202,7 @@ async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Da
 
 export async function outcomeOf(
   made: Pick<Ledgers, 'all'>,
-  { events, loadsRepeated, losses, purged }: Omit<CaughtUp, 'lastLoadId'>,
+  { events, loadsRepeated, losses, purged }: CaughtUp,
   held: readonly HeldRecord[],
 ): Promise<RebuildOutcome> {
   const lacking = lackingFrom(countsOf(await readHeldRecords(made)), held);

@@ -56,23 +56,17 @@ export function readCertificate({ certPath, keyPath }: CertificateFiles): Certif
 
 /** A pair that does not match (half of a rotation) is logged once; the server keeps the old pair meanwhile. */
 export function reloadCertificate(server: Server, files: CertificateFiles, log: Logger): () => void {
-  let loaded: string | null = null;
-  let refused: string | null = null;
+  let seen: string | null = null;
   async function check(): Promise<void> {
     const current = await fingerprint(files);
-    loaded ??= current;
-    if (current === loaded || current === refused) {
-      if (current === loaded) refused = null;
-      return;
-    }
+    const isChanged = seen !== null && current !== seen;
+    seen = current;
+    if (!isChanged) return;
     try {
       const { cert, key } = readCertificate(files);
       server.setSecureContext({ cert, key });
-      loaded = current;
-      refused = null;
       log.info({ certificate: files.certPath }, 'the certificate was reloaded');
     } catch (error) {
-      refused = current;
       log.warn({ err: error }, 'the changed certificate cannot be used; the old one stays');
     }
   }

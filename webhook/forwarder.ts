@@ -26,9 +26,6 @@ export interface ForwarderTiming {
   readonly pollMs: number;
   readonly firstBackoffMs: number;
   readonly partnerGraceMs: number;
-  readonly stuckAgeMs: number;
-  readonly alertAgeMs: number;
-  readonly concurrency: number;
 }
 
 export type Forwarder = ReturnType<typeof startForwarder>;
@@ -37,10 +34,9 @@ const TIMING: ForwarderTiming = {
   pollMs: 1_000,
   firstBackoffMs: 1_000,
   partnerGraceMs: 30_000,
-  stuckAgeMs: 15_000,
-  alertAgeMs: 10 * 60_000,
-  concurrency: 32,
 };
+const STUCK_AGE_SECONDS = 15;
+const ALERT_AGE_SECONDS = 10 * 60;
 const LONG_BACKLOG = 5_000;
 const MAX_PARSED = 64;
 const MAX_PARSED_LENGTH = 64 * 1024;
@@ -165,8 +161,8 @@ export function startForwarder(deps: ForwarderDeps) {
     const ageSeconds = oldest === null ? 0 : Math.max(0, (nowMs - Date.parse(oldest)) / 1_000);
     backlog.set(count);
     backlogAge.set(ageSeconds);
-    const isLate = ageSeconds * 1_000 > timing.alertAgeMs;
-    const isStuck = queue.isFailing() && ageSeconds * 1_000 > timing.stuckAgeMs;
+    const isLate = ageSeconds > ALERT_AGE_SECONDS;
+    const isStuck = queue.isFailing() && ageSeconds > STUCK_AGE_SECONDS;
     deps.health?.set('forwarder', {
       isHealthy: !queue.isGateClosed() && !isLate && !isStuck,
       detail: count === 0 ? '' : `${count} deliveries wait, the oldest for ${Math.round(ageSeconds)} s.`,

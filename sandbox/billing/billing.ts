@@ -15,18 +15,14 @@ import {
 } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse, requireBilling } from '../refusal.ts';
-import type { Activity } from '../state/activity.ts';
 import { Exports, type ExportsOptions } from './exports.ts';
-import { InvoiceBook, type InvoiceBookOptions } from './invoice-book.ts';
+import { InvoiceBook } from './invoice-book.ts';
 import { makeInvoice, type NewInvoice, sourcesOf } from './new-invoice.ts';
 
-export interface BillingOptions extends ExportsOptions, InvoiceBookOptions {
-  readonly activity: Activity;
+export type BillingOptions = ExportsOptions & {
   readonly deliveries: Deliveries;
   readonly registrations: Registrations;
-  readonly wirePrefix: string;
-  readonly hasBilling: boolean;
-}
+};
 
 const MOVES: Readonly<Record<InternalStatus, readonly InternalStatus[]>> = {
   DRAFT: ['PENDING_APPROVAL', 'CANCELED'],

@@ -1,26 +1,17 @@
 /** Only size and hash of a file are stored; its bytes are generated again for each reader. */
 
+import type { Core } from '../core.ts';
 import type { FileLocation } from '../delivery/events.ts';
 import { type Faults, type Moment, numberParam, switchParam } from '../faults/faults.ts';
 import { MALFORMATION_NAMES } from '../faults/malformed-csv.ts';
-import type { Environment, ExportFile, Invoice } from '../model.ts';
+import type { ExportFile, Invoice } from '../model.ts';
 import { bytesFrom, fractionFrom, uuidFrom } from '../randomness.ts';
-import type { Store } from '../state/store.ts';
 import { csvChunks, measureCsv } from '../storage/csv-file.ts';
 import { presign } from '../storage/presigned.ts';
 import type { InvoiceBook } from './invoice-book.ts';
 import { makeInvoice } from './new-invoice.ts';
 
-export interface ExportsOptions {
-  readonly store: Store;
-  readonly faults: Faults;
-  readonly seed: number;
-  readonly environment: Environment;
-  readonly signingSecret: string;
-  readonly storageUrl: () => string;
-  readonly urlLifetimeSeconds: number;
-  readonly now: () => Date;
-}
+export type ExportsOptions = Core & { readonly faults: Faults };
 
 export class Exports {
   readonly #options: ExportsOptions;

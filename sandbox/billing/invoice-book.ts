@@ -1,3 +1,4 @@
+import type { Core } from '../core.ts';
 import type { Place } from '../faults/fault-catalogue.ts';
 import type { Moment } from '../faults/faults.ts';
 import type { EventType, Invoice, Partner, Tenant } from '../model.ts';
@@ -6,16 +7,11 @@ import type { Store } from '../state/store.ts';
 import type { CsvSource } from '../storage/csv-file.ts';
 import { type BilledShipment, shipmentsOf } from '../storage/shipments.ts';
 
-export interface InvoiceBookOptions {
-  readonly store: Store;
-  readonly partner: Partner;
-}
-
 export class InvoiceBook {
   readonly #store: Store;
   readonly partner: Partner;
 
-  constructor({ store, partner }: InvoiceBookOptions) {
+  constructor({ store, partner }: Pick<Core, 'store' | 'partner'>) {
     this.#store = store;
     this.partner = partner;
   }

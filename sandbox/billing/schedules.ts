@@ -1,10 +1,9 @@
 /** Spec 3, additional rule. */
 
+import type { Core } from '../core.ts';
 import type { Invoice, Schedule } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse } from '../refusal.ts';
-import type { Activity } from '../state/activity.ts';
-import type { Store } from '../state/store.ts';
 import type { Billing } from './billing.ts';
 
 export interface NewSchedule {
@@ -21,13 +20,7 @@ export interface NewSchedule {
   readonly shipments?: number;
 }
 
-export interface SchedulesOptions {
-  readonly store: Store;
-  readonly billing: Billing;
-  readonly activity: Activity;
-  readonly seed: number;
-  readonly now: () => Date;
-}
+export type SchedulesOptions = Core & { readonly billing: Billing };
 
 export class Schedules {
   readonly #options: SchedulesOptions;

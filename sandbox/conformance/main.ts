@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { startSandbox } from '../service.ts';
 import { collectFindings, type Report, renderReport, summary } from './findings.ts';
 import { UnreachableError } from './http.ts';
@@ -13,7 +13,6 @@ import { isNamed, RULES, runSuite } from './suite.ts';
 import { type OpenContextOptions, openSuiteContext } from './suite-context.ts';
 
 const EXIT = { done: 0, broken: 1, usage: 2, refused: 4, unreachable: 5, bug: 70 } as const;
-const SPECIFIED_RESPONSE_LIMIT_SECONDS = 30;
 
 interface Options {
   readonly baseUrl?: string;
@@ -22,10 +21,8 @@ interface Options {
   readonly clientSecret?: string;
   readonly apiKey?: string;
   readonly caFile?: string;
-  readonly adminUrl?: string;
   readonly invoice: readonly string[];
   readonly only: readonly string[];
-  readonly responseLimit: number;
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
@@ -62,14 +59,7 @@ function program(): Command {
     .option('--api-key <key>', 'API key, to find the header that takes it (BILLSYNC_API_KEY)')
     .option('--ca-file <file>', 'further CA to trust')
     .option('--invoice <id>', 'finalized invoice that may be read; repeatable', collect, [])
-    .option('--admin-url <url>', 'admin API of a running sandbox, to check every rule there')
     .option('--only <rule>', 'section (6, 6.7) or id of the rules to check; repeatable', collect, [])
-    .option(
-      '--response-limit <seconds>',
-      'limit of an endpoint’s answer',
-      positive,
-      SPECIFIED_RESPONSE_LIMIT_SECONDS,
-    )
     .option('--json', 'print one JSON document')
     .option('--quiet', 'no progress')
     .option('--verbose', 'show the stack of an error')
@@ -94,16 +84,13 @@ async function run(options: Options): Promise<number> {
 }
 
 /** One sandbox with the lifetimes of the specification, and one whose tokens and URLs expire while a rule waits. */
-async function startOwn({ responseLimit, ...options }: Options) {
-  const stray = (['authUrl', 'clientId', 'clientSecret', 'caFile', 'adminUrl'] as const).filter(
-    (name) => options[name],
-  );
+async function startOwn(options: Options) {
+  const stray = (['authUrl', 'clientId', 'clientSecret', 'caFile'] as const).filter((name) => options[name]);
   if (stray.length > 0) throw new UsageError(`${stray.join(', ')} need --base-url.`);
-  const limit = { deliveryTimeoutMs: responseLimit * 1_000 };
   const short = { tokenLifetimeSeconds: 2, urlLifetimeSeconds: 2 };
   const [target, shortLived] = await Promise.all([
-    startSandbox(limit),
-    startSandbox({ ...limit, ...short, wirePrefix: 'service', partnerKind: 'enterprise' }),
+    startSandbox(),
+    startSandbox({ ...short, wirePrefix: 'service', partnerKind: 'enterprise' }),
   ]);
   // Without the credentials of production: the suite tries those of the test account there.
   const { baseUrl, authUrl } = target.production;
@@ -117,7 +104,6 @@ async function checkContext(where: OpenContextOptions, options: Options): Promis
   const { context, close } = await openSuiteContext({
     ...where,
     invoiceIds: options.invoice,
-    responseLimitMs: options.responseLimit * 1_000,
   });
   try {
     let checked = 0;
@@ -153,7 +139,7 @@ function realAccount(options: Options): OpenContextOptions {
       clientSecret,
       apiKey: options.apiKey ?? env.BILLSYNC_API_KEY ?? null,
       caPem: fromFile(options.caFile) ?? null,
-      adminUrl: options.adminUrl === undefined ? null : address('--admin-url', options.adminUrl),
+      adminUrl: null,
     },
   };
 }
@@ -190,10 +176,4 @@ function explain(error: unknown, { verbose }: Options): number {
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof RefusedCredentialsError) return EXIT.refused;
   return error instanceof UnreachableError ? EXIT.unreachable : EXIT.bug;
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError('It has to be a number above 0.');
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTlsMaterial } from '../security/tls.ts';
 import { isObject, jsonObject, textOf } from './http.ts';
@@ -74,21 +75,17 @@ export class Receiver {
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const atMs = performance.now();
     const path = (request.url ?? '/').slice(1);
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-    } catch {
-      return;
-    }
-    const received = receivedRequest(atMs, request, Buffer.concat(chunks));
+    const body = await buffer(request).catch(() => null);
+    if (body === null) return;
+    const received = receivedRequest(atMs, request, body);
     const all = this.#received.get(path) ?? [];
     this.#received.set(path, [...all, received]);
     const attempt = all.filter(({ eventId }) => eventId === received.eventId).length + 1;
     const reply = this.#replies.get(path)?.(received, attempt) ?? { status: 404 };
-    const { status, body = '', afterMs = 0 } = reply;
+    const { status, body: text = '', afterMs = 0 } = reply;
     if (status === 'hang') return;
     if (afterMs > 0) await sleep(afterMs);
-    response.writeHead(status, { 'content-type': 'text/plain' }).end(body);
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(text);
   }
 }
 

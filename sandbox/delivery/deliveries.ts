@@ -3,21 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Core } from '../core.ts';
 import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, Delivery, DeliveryAttempt, DeliveryState, Registration } from '../model.ts';
-import type { Activity } from '../state/activity.ts';
-import type { Store } from '../state/store.ts';
 import { type AttemptResult, Receiver } from './receiver.ts';
 
-export interface DeliveriesOptions {
-  readonly store: Store;
-  readonly activity: Activity;
+export type DeliveriesOptions = Core & {
   readonly faults: Faults;
-  readonly now: () => Date;
-  readonly retryDelayMs: number;
-  readonly timeoutMs: number;
   readonly tenantNames: (tenantId: string | null) => readonly string[];
-}
+};
 
 const ATTEMPTS = 2;
 /** The oldest finished ones are removed. */
@@ -172,7 +166,7 @@ export class Deliveries {
     const key = `${registration.registrationId} ${registration.url} ${registration.caPem ?? ''}`;
     let receiver = this.#receivers.get(key);
     if (receiver === undefined) {
-      receiver = new Receiver(registration, this.#options.timeoutMs);
+      receiver = new Receiver(registration, this.#options.deliveryTimeoutMs);
       this.#receivers.set(key, receiver);
     }
     return receiver;

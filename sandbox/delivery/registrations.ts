@@ -1,7 +1,7 @@
+import type { Core } from '../core.ts';
 import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } from '../model.ts';
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse, requireBilling } from '../refusal.ts';
-import type { Store } from '../state/store.ts';
 
 export interface NewRegistration {
   readonly name: string;
@@ -13,14 +13,7 @@ export interface NewRegistration {
   readonly caPem?: string | null;
 }
 
-export interface RegistrationsOptions {
-  readonly store: Store;
-  readonly seed: number;
-  readonly now: () => Date;
-  readonly hasTenants: boolean;
-  readonly hasBilling: boolean;
-  readonly findTenantId: (name: string) => string;
-}
+export type RegistrationsOptions = Core & { readonly findTenantId: (name: string) => string };
 
 /** A custom one of these would break the request. */
 const RESERVED_HEADERS = ['host', 'content-length', 'transfer-encoding', 'connection', 'expect', 'upgrade'];
@@ -93,7 +86,7 @@ export class Registrations {
 
   #checkTenants(tenants: 'all' | readonly string[]): 'all' | readonly string[] {
     if (tenants === 'all') return 'all';
-    if (!this.#options.hasTenants)
+    if (this.#options.partner.kind === 'enterprise')
       refuse('Tenants can only be chosen by partners that use tenants (spec 2.3).');
     if (tenants.length === 0) refuse('Tenants is an empty selection; choose at least one, or all.');
     return [...new Set(tenants.map(this.#options.findTenantId))];

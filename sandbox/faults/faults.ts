@@ -1,9 +1,9 @@
 /** A fault strikes by its seed and the requests it has matched, never by timing: the same seed gives the same sequence. */
 
+import type { Core } from '../core.ts';
 import type { FaultRule, FaultTarget } from '../model.ts';
 import { fractionFrom } from '../randomness.ts';
 import { RefusalError, refuse } from '../refusal.ts';
-import type { Store } from '../state/store.ts';
 import { FAULT_NAMES, FAULTS, type FaultName, findFault, type Place } from './fault-catalogue.ts';
 import { MALFORMATION_NAMES } from './malformed-csv.ts';
 
@@ -43,19 +43,12 @@ function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
   return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
 }
 
-export interface FaultsOptions {
-  readonly store: Store;
-  readonly seed: number;
-  readonly now: () => Date;
-  readonly onStrike: (rule: FaultRule, moment: Moment) => void;
-}
-
 export class Faults {
-  readonly #options: FaultsOptions;
+  readonly #options: Core;
   /** Makes the draws of one moment differ from the next. */
   readonly #matchCounts = new Map<string, number>();
 
-  constructor(options: FaultsOptions) {
+  constructor(options: Core) {
     this.#options = options;
   }
 
@@ -134,7 +127,7 @@ export class Faults {
   }
 
   #draw(rule: FaultRule, moment: Moment): boolean {
-    const { store, onStrike } = this.#options;
+    const { store, activity } = this.#options;
     const met = rule.met + 1;
     const kind = [moment.place, moment.invoiceId ?? '', moment.eventType ?? ''].join('|');
     const key = `${rule.faultId}|${kind}`;
@@ -145,7 +138,7 @@ export class Faults {
     const strikes = met > rule.after && draw < rule.rate;
     const next = { ...rule, met, struck: rule.struck + (strikes ? 1 : 0) };
     store.put('fault', rule.faultId, next);
-    if (strikes) onStrike(next, moment);
+    if (strikes) activity.add('fault', `${rule.name} strikes at ${moment.place}`, moment.invoiceId ?? null);
     return strikes;
   }
 }

@@ -45,9 +45,7 @@ export function chunksOf(body: Answer['body']): Iterable<Buffer> | AsyncIterable
 }
 
 async function* gzipped(body: Answer['body']): AsyncGenerator<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of chunksOf(body)) chunks.push(chunk);
-  yield gzipSync(Buffer.concat(chunks));
+  yield gzipSync(Buffer.concat(await Array.fromAsync(chunksOf(body))));
 }
 
 async function* corrupted(body: Answer['body']): AsyncGenerator<Buffer> {

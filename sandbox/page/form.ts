@@ -39,9 +39,9 @@ export class Form {
   }
 
   /** @throws RefusalError a line is not `Name: value` */
-  headers(name: string): Readonly<Record<string, string>> {
+  pairs(name: string): Readonly<Record<string, string>> {
     const lines = (this.#fields.get(name) ?? '').split(/\r?\n/).filter((line) => line.trim() !== '');
-    return Object.fromEntries(lines.map(toHeader));
+    return Object.fromEntries(lines.map(toPair));
   }
 
   typed(): Readonly<Record<string, string>> {
@@ -49,10 +49,10 @@ export class Form {
   }
 }
 
-function toHeader(line: string): [string, string] {
+function toPair(line: string): [string, string] {
   const colon = line.indexOf(':');
   if (colon > 0) return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
-  refuse('A header is a line of the form "Name: value".');
+  refuse('A line has the form "Name: value".');
 }
 
 export function given<T extends object>(settings: { [K in keyof T]: T[K] | null }): Partial<T> {

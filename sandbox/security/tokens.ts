@@ -1,6 +1,7 @@
 /** Credentials contain the characters that clients often encode wrongly: `+`, `/`, `=` and `:` (spec 5). */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AccountOptions } from '../core.ts';
 import type { Environment } from '../model.ts';
 import { bytesFrom, uuidFrom } from '../randomness.ts';
 
@@ -24,15 +25,13 @@ export function seededCredentials(seed: number | string, environment: Environmen
 // A token contains its expiry and account under a signature, so that it survives a restart, and ends in `=`, so that
 // a client that trims or truncates it fails (spec 2.1, 4.1, 5).
 
-export interface TokensOptions {
-  /** Shared by both accounts, so that the other account's tokens are recognized and refused. */
-  readonly signingSecret: string;
-  readonly environment: Environment;
-  readonly lifetimeSeconds: number;
-  readonly now: () => Date;
+export type TokensOptions = Pick<
+  AccountOptions,
+  'signingSecret' | 'environment' | 'tokenLifetimeSeconds' | 'now'
+> & {
   /** Epoch milliseconds. */
   readonly revokedUpTo: () => number;
-}
+};
 
 /** environment 1, issued 6, expires 6, nonce 8: with the 32 of the signature the base64 ends in one `=`. */
 const CLAIMS_BYTES = 21;
@@ -46,15 +45,15 @@ export class Tokens {
   }
 
   issue() {
-    const { environment, lifetimeSeconds, now } = this.#options;
+    const { environment, tokenLifetimeSeconds, now } = this.#options;
     const claims = Buffer.alloc(CLAIMS_BYTES);
     const issuedAt = now().getTime();
     claims.write(environment.slice(0, 1), 0, 'latin1');
     claims.writeUIntBE(issuedAt, 1, 6);
-    claims.writeUIntBE(issuedAt + lifetimeSeconds * 1_000, 7, 6);
+    claims.writeUIntBE(issuedAt + tokenLifetimeSeconds * 1_000, 7, 6);
     randomBytes(8).copy(claims, 13);
     const accessToken = Buffer.concat([claims, this.#sign(claims)]).toString('base64');
-    return { accessToken, expiresInSeconds: lifetimeSeconds };
+    return { accessToken, expiresInSeconds: tokenLifetimeSeconds };
   }
 
   /** null: valid; else why not. */

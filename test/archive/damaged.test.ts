@@ -48,14 +48,10 @@ beforeEach(async () => {
 
 async function events(of = archive, after?: string) {
   const reported: UnreadableRecord[] = [];
-  const ids: string[] = [];
-  let cursor = after ?? '';
   const options = { ...(after === undefined ? {} : { after }), onUnreadable: reported.push.bind(reported) };
-  for await (const each of of.events(options)) {
-    ids.push(each.event.eventId);
-    cursor = each.cursor;
-  }
-  return { ids, reported, cursor };
+  const found = await Array.fromAsync(of.events(options));
+  const ids = found.map(({ event }) => event.eventId);
+  return { ids, reported, cursor: found.at(-1)?.cursor ?? after ?? '' };
 }
 
 describe('a damaged event', () => {
@@ -116,8 +112,7 @@ test.each(FACTS.map((fact) => [fact.kind, fact] as const))(
       fc.asyncProperty(brokenRecord(JSON.stringify(fact)), async (bytes) => {
         const damaged = lines.map((line, i) => (i === at ? bytes : Buffer.from(line)));
         writeFileSync(journal, Buffer.concat(damaged.flatMap((line) => [line, Buffer.from('\n')])));
-        const found: Fact[] = [];
-        for await (const each of archive.facts(() => undefined)) found.push(each);
+        const found = await Array.fromAsync(archive.facts(() => undefined));
         expect(found).toEqual(expect.arrayContaining([...others, LAST]));
         expect(found.length).toBeLessThanOrEqual(FACTS.length + 1);
       }),
@@ -158,16 +153,11 @@ test('opens beside foreign files', async () => {
   }
   mkdirSync(join(root, 'files/lost+found'));
   const again = await openFolderArchive(root);
-  const files = [];
-  for await (const file of again.files()) files.push(file);
-  expect(files).toEqual([]);
+  expect(await Array.fromAsync(again.files())).toEqual([]);
 });
 
 test('refuses a cursor of another archive or behind a rebuilt journal', async () => {
   await archive.putEvent(anArchivedEvent({ eventId: 'a1' }));
-  const drain = async (source: AsyncIterable<unknown>): Promise<void> => {
-    for await (const _ of source);
-  };
   for (const cursor of [
     'x',
     '-1',
@@ -176,7 +166,7 @@ test('refuses a cursor of another archive or behind a rebuilt journal', async ()
     '1.99999.2026~a',
     'facts/2026-01-01T00:00:00.000Z~a~b#',
   ]) {
-    await expect(drain(archive.events({ after: cursor }))).rejects.toThrow(CursorError);
-    await expect(drain(archive.factsAfter(cursor))).rejects.toThrow(CursorError);
+    await expect(Array.fromAsync(archive.events({ after: cursor }))).rejects.toThrow(CursorError);
+    await expect(Array.fromAsync(archive.factsAfter(cursor))).rejects.toThrow(CursorError);
   }
 });

@@ -86,9 +86,8 @@ describe('events', () => {
     // A line has some 60 bytes: parts of one, of a few, of all.
     for (const partBytes of [100, 300, 1_000, 1 << 20]) {
       const folder = await openEventFolder(join(root, 'events'), partBytes);
-      const taken: { id: string; cursor: string }[] = [];
-      for await (const { event, cursor } of folder.events()) taken.push({ id: event.eventId, cursor });
-      expect(taken.map(({ id }) => id)).toEqual(inOrder);
+      const taken = await Array.fromAsync(folder.events());
+      expect(taken.map(({ event }) => event.eventId)).toEqual(inOrder);
       for (const [at, { cursor }] of taken.entries()) {
         const next = await folder.events({ after: cursor })[Symbol.asyncIterator]().next();
         expect(next.done === true ? undefined : next.value.event.eventId).toBe(inOrder[at + 1]);
@@ -173,12 +172,10 @@ describe('facts', () => {
     );
     await appendFile(join(root, 'facts/journal.ndjson'), '\n{"kind":"dup');
     await archive.putFact(aFact('2026-03-01T00:00:00.000Z', 'last'));
-    const all = [];
-    for await (const each of archive.factsAfter(null)) all.push(each);
+    const all = await Array.fromAsync(archive.factsAfter(null));
     expect(all).toHaveLength(401);
-    const rest = [];
-    for await (const each of archive.factsAfter(all[398]?.cursor ?? null)) rest.push(each.fact);
-    expect(rest).toEqual(all.slice(399).map((each) => each.fact));
+    const rest = await Array.fromAsync(archive.factsAfter(all[398]?.cursor ?? null));
+    expect(rest.map(({ fact }) => fact)).toEqual(all.slice(399).map(({ fact }) => fact));
   });
 
   test('reports a damaged line with its number, not a truncated one', async () => {
@@ -198,16 +195,12 @@ describe('facts', () => {
         ),
     );
     const reported: string[] = [];
-    const found: string[] = [];
-    for await (const each of archive.facts(({ where }) => reported.push(where))) {
-      found.push(each.kind === 'duplicate' ? each.eventId : '');
-    }
-    expect(found).toEqual(['a', 'd', 'e']);
+    const found = await Array.fromAsync(archive.facts(({ where }) => reported.push(where)));
+    expect(found).toMatchObject([{ eventId: 'a' }, { eventId: 'd' }, { eventId: 'e' }]);
     expect(reported).toEqual(['facts/journal.ndjson, line 4', 'facts/journal.ndjson, line 6']);
     const afterwards: string[] = [];
-    let cursor: string | null = null;
-    for await (const each of archive.factsAfter(null)) cursor ??= each.cursor;
-    for await (const _ of archive.factsAfter(cursor, ({ where }) => afterwards.push(where)));
+    const [first] = await Array.fromAsync(archive.factsAfter(null));
+    await Array.fromAsync(archive.factsAfter(first?.cursor ?? null, ({ where }) => afterwards.push(where)));
     expect(afterwards).toEqual(reported);
   });
 });
@@ -219,8 +212,7 @@ describe('eventNames', () => {
     await rm(join(root, 'events/b2/b2.json'));
     const journal = join(root, 'events/journal');
     await writeFile(journal, (await readFile(journal, 'utf8')).replace(/^.* c3\n/m, ''));
-    const names = [];
-    for await (const name of archive.eventNames()) names.push(name);
+    const names = await Array.fromAsync(archive.eventNames());
     expect(names.sort()).toEqual(['a1', 'd4', 'e5']);
     expect((await ids(archive)).sort()).toEqual(names);
   });

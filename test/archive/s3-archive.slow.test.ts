@@ -130,13 +130,9 @@ test('reports a damaged fact by its key', async () => {
   const bucket = openS3Bucket(url);
   await bucket.putIfAbsent('facts/2999-01-01T00:00:00.000Z~x~duplicate', '{"kind":"duplicate"');
   const reported: string[] = [];
-  let cursor: string | null = null;
-  for await (const each of archive.factsAfter(null, ({ where }) => reported.push(where)))
-    cursor = each.cursor;
+  const found = await Array.fromAsync(archive.factsAfter(null, ({ where }) => reported.push(where)));
   expect(reported).toEqual(['facts/2999-01-01T00:00:00.000Z~x~duplicate']);
-  const again = [];
-  for await (const each of archive.factsAfter(cursor)) again.push(each);
-  expect(again).toEqual([]);
+  expect(await Array.fromAsync(archive.factsAfter(found.at(-1)?.cursor ?? null))).toEqual([]);
 });
 
 test('reports a damaged event, rebuilds a description, and hides no other', async () => {
@@ -153,11 +149,10 @@ test('reports a damaged event, rebuilds a description, and hides no other', asyn
     await client.send(new PutObjectCommand({ Bucket, Key: `some/prefix/${key}`, Body: '{"receivedAt":5' }));
   }
   client.destroy();
-  const [reported, found]: [string[], string[]] = [[], []];
+  const reported: string[] = [];
   const other = await anotherMachine();
-  for await (const { event } of other.events({ onUnreadable: ({ where }) => reported.push(where) })) {
-    found.push(event.eventId);
-  }
+  const options = { onUnreadable: ({ where }: { where: string }) => void reported.push(where) };
+  const found = await Array.fromAsync(other.events(options), ({ event }) => event.eventId);
   expect({ reported, found: found.sort() }).toEqual({
     reported: ['events/by-id/b2/b2.json'],
     found: ['a1', 'c3'],

@@ -11,10 +11,9 @@ async function read(body: Uint8Array, encoding: string | undefined, { maxBytes =
     for (let at = 0; at < body.length; at += pieces) yield body.subarray(at, at + pieces);
   }
   const headers = encoding === undefined ? {} : { 'content-encoding': encoding };
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of decoded(bytes(), headers, { endpoint: 'storage.test', maxBytes }))
-    chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return Buffer.concat(
+    await Array.fromAsync(decoded(bytes(), headers, { endpoint: 'storage.test', maxBytes })),
+  );
 }
 
 describe('decoded', () => {

@@ -51,9 +51,7 @@ async function download(options: Parameters<BillingService['downloadCsv']>[1] = 
   return billing.downloadCsv({ invoiceId, location, source: 'regenerate' }, options);
 }
 async function factsOf(kind: Fact['kind']): Promise<Fact[]> {
-  const facts: Fact[] = [];
-  for await (const fact of archive.facts()) if (fact.kind === kind) facts.push(fact);
-  return facts;
+  return (await Array.fromAsync(archive.facts())).filter((fact) => fact.kind === kind);
 }
 
 describe('credentials', () => {

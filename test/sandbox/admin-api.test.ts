@@ -149,6 +149,7 @@ test('deactivates API keys and revokes tokens', async () => {
   const authorization = `Bearer ${await client.token()}`;
   expect((await call('POST', '/revoke-tokens')).status).toBe(204);
   expect((await client.ping({ authorization })).status).toBe(401);
+  expect((await client.ping({ authorization: `Bearer ${await client.token()}` })).status).toBe(200);
 });
 
 test('streams billed shipments as lines', async () => {

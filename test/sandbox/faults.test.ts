@@ -1,3 +1,4 @@
+/** Most faults of answers are proved by what the client does with them: test/billing/sandbox-faults.slow.test.ts. */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../sandbox/service.ts';
@@ -18,13 +19,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const tested = new Set<string>();
-
-/** Switches a fault on and remembers that it was tested. */
-function play(name: string, options: object = {}) {
-  tested.add(name);
-  return sandbox.faults.add({ name, ...options });
-}
+const play = (name: string, options: object = {}) => sandbox.faults.add({ name, ...options });
 
 async function finalizedEvent(): Promise<Envelope> {
   const { invoiceId } = await sandbox.createInvoice({ tenant: '000417', shipments: 20 });
@@ -48,9 +43,7 @@ async function download(event: Envelope) {
   return { ...answer, sha256: createHash('sha256').update(answer.bytes).digest('hex') };
 }
 
-async function tokenPing(): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
-  return client.ping({ 'x-api-key': sandbox.apiKey });
-}
+const ping = () => client.ping({ 'x-api-key': sandbox.apiKey });
 
 describe('at deliveries', () => {
   test('reorder: a later event of the same invoice arrives first', async () => {
@@ -119,26 +112,6 @@ describe('at the export', () => {
 });
 
 describe('at storage', () => {
-  test('cut-off-body: the connection breaks inside the body', async () => {
-    play('cut-off-body', { count: 1 });
-    await expect(download(await finalizedEvent())).rejects.toThrow();
-  });
-
-  test('cut-off-body, clean: half a body without a length is a plain 200', async () => {
-    play('cut-off-body', { params: { clean: true, share: 0.25 } });
-    const event = await finalizedEvent();
-    const { status, bytes } = await download(event);
-    expect([status, bytes.length]).toEqual([200, Math.floor(Number(event.payload.fileSizeBytes) / 4)]);
-  });
-
-  test('slow-drip: the body comes in drops', async () => {
-    play('slow-drip', { params: { bytes: 200, everyMs: 5 } });
-    const event = await finalizedEvent();
-    const start = performance.now();
-    expect((await download(event)).sha256).toBe(event.payload.fileHashSha256);
-    expect(performance.now() - start).toBeGreaterThanOrEqual((Number(event.payload.fileSizeBytes) / 200) * 4);
-  });
-
   test('no-content-length: the bytes come without their number', async () => {
     play('no-content-length');
     const event = await finalizedEvent();
@@ -147,35 +120,10 @@ describe('at storage', () => {
   });
 });
 
-describe('at the API', () => {
-  test.each([
-    ['too-many-requests', 429],
-    ['unavailable', 503],
-  ])('%s: answers %i with Retry-After', async (name, status) => {
-    play(name, { params: { retryAfterSeconds: 7 } });
-    const answer = await tokenPing();
-    expect([answer.status, answer.headers['retry-after']]).toEqual([status, '7']);
-  });
-
-  test('connection-reset: no answer', async () => {
-    play('connection-reset');
-    await expect(tokenPing()).rejects.toThrow();
-  });
-
-  test('hang: no answer within any patience', async () => {
-    play('hang', { target: { endpoint: 'ping' } });
-    const first = await Promise.race([
-      tokenPing().catch(() => 'closed'),
-      new Promise((resolve) => setTimeout(resolve, 150, 'still waiting')),
-    ]);
-    expect(first).toBe('still waiting');
-  });
-});
-
 describe('rules', () => {
   const statuses = async (calls: number) => {
     const seen: number[] = [];
-    for (let call = 0; call < calls; call += 1) seen.push((await tokenPing()).status);
+    for (let call = 0; call < calls; call += 1) seen.push((await ping()).status);
     return seen;
   };
 
@@ -192,8 +140,8 @@ describe('rules', () => {
 
   test('forMs: strikes for a while', async () => {
     play('not-found', { forMs: 200, target: { endpoint: 'ping' } });
-    expect((await tokenPing()).status).toBe(404);
-    await expect.poll(async () => (await tokenPing()).status).toBe(200);
+    expect((await ping()).status).toBe(404);
+    await expect.poll(async () => (await ping()).status).toBe(200);
   });
 
   test('rate and seed: the same seed gives the same faults', async () => {

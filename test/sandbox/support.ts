@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 import type { SandboxAccount } from '../../sandbox/service.ts';
@@ -26,15 +27,11 @@ export async function startReceiver(): Promise<Receiver> {
   const { caPem, certPem, keyPem } = await createTlsMaterial();
   const requests: ReceivedRequest[] = [];
   const server = createServer({ cert: certPem, key: keyPem }, async (incoming, outgoing) => {
-    const chunks: Buffer[] = [];
     const at = performance.now();
-    try {
-      for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    } catch {
-      return;
-    }
+    const body = await text(incoming).catch(() => null);
+    if (body === null) return;
     const { method = '', url: path = '', headers } = incoming;
-    requests.push({ method, path, headers, body: Buffer.concat(chunks).toString('utf8'), at });
+    requests.push({ method, path, headers, body, at });
     const chosen = receiver.answer(requests.length);
     if (chosen === null) return;
     outgoing.writeHead(chosen.status, chosen.headers).end('{"status":"ok"}');

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { generate } from 'selfsigned';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -128,10 +129,9 @@ describe('a command', () => {
   /** An authorization server that answers with what it was sent, as some do. */
   async function echo(): Promise<{ readonly url: string; close(): void }> {
     const server = createServer(pair, async (request, answer) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = await text(request);
       const basic = String(request.headers.authorization).replace(/^Basic /, '');
-      const sent = `${Buffer.from(basic, 'base64')} ${basic} ${Buffer.concat(chunks)}`;
+      const sent = `${Buffer.from(basic, 'base64')} ${basic} ${body}`;
       answer.writeHead(401, { 'content-type': 'application/json' });
       answer.end(JSON.stringify({ error: 'invalid_client', error_description: `no such client: ${sent}` }));
     });

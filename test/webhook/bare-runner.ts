@@ -8,10 +8,10 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { createLogger } from '../../lib/log/log.ts';
 import { prepareCertificate, readCertificate } from '../../webhook/certificate.ts';
 import { basic, testSettings } from './a-delivery.ts';
@@ -26,7 +26,7 @@ const expected = digest(basic());
 const kept = await open(join(dataDir, 'kept'), 'a');
 
 const server = createServer(pair, async (request, response) => {
-  const body = await bodyOf(request);
+  const body = await buffer(request);
   if (!timingSafeEqual(expected, digest(request.headers.authorization ?? ''))) {
     response.writeHead(401).end();
     return;
@@ -43,10 +43,4 @@ server.listen(Number(port), '127.0.0.1', () => {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

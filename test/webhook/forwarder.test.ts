@@ -26,11 +26,8 @@ async function receive(parts: Parts, ...bodies: string[]): Promise<void> {
   for (const body of bodies) await receiver.receive(Buffer.from(body));
 }
 
-async function archived(parts: Parts): Promise<ArchivedEvent[]> {
-  const events = [];
-  for await (const { event } of parts.archive.events()) events.push(event);
-  return events;
-}
+const archived = ({ archive }: Parts): Promise<ArchivedEvent[]> =>
+  Array.fromAsync(archive.events(), ({ event }) => event);
 
 describe('forwarder', () => {
   test('archives an event without its URL query, sends it, and trims it', async () => {

@@ -74,7 +74,7 @@ describe('a refusal', () => {
       await receiver.settle();
       expect(raised).toMatchObject([{ key: `quarantine/${code}`, detail: expect.stringContaining(what) }]);
       expect(raised[0]?.detail).toContain(invoiceId);
-      expect(await factsOf(parts)).toMatchObject([
+      expect(await Array.fromAsync(parts.archive.facts())).toMatchObject([
         { kind: 'attention', invoiceId, code: 'delivery-refused' },
       ]);
       expect((await parts.quarantine.list())[0]).toMatchObject({ code, invoiceId });
@@ -105,7 +105,7 @@ describe('a refusal', () => {
     await receiver.receive(Buffer.from(aDelivery({ metadata: { partnerId } }).body));
     await receiver.settle();
     expect(raised).toMatchObject([{ key: 'quarantine/foreign-partner' }]);
-    expect(await factsOf(parts)).toEqual([]);
+    expect(await Array.fromAsync(parts.archive.facts())).toEqual([]);
   });
 
   test('is reported by its own kind when it is forwarded', async () => {
@@ -129,9 +129,3 @@ describe('a refusal', () => {
     ]);
   });
 });
-
-async function factsOf({ archive }: Awaited<ReturnType<typeof openParts>>): Promise<unknown[]> {
-  const facts: unknown[] = [];
-  for await (const fact of archive.facts()) facts.push(fact);
-  return facts;
-}

@@ -98,9 +98,9 @@ describe('requeueDelivery', () => {
       discardQuarantined(quarantineId, { archive, quarantine, note: 'rubbish' });
     expect(await discard()).toBe(true);
     expect(await discard()).toBe(false);
-    const facts = [];
-    for await (const fact of archive.facts()) facts.push(fact);
-    expect(facts).toMatchObject([{ kind: 'discard', quarantineId, note: 'rubbish' }]);
+    expect(await Array.fromAsync(archive.facts())).toMatchObject([
+      { kind: 'discard', quarantineId, note: 'rubbish' },
+    ]);
     expect(await quarantine.list()).toEqual([]);
   });
 });

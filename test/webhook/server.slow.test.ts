@@ -99,9 +99,8 @@ describe('answers', () => {
       body: { status: 'duplicate', eventId },
     });
     await eventually(async () => {
-      for await (const fact of archive.facts())
-        if (fact.kind === 'duplicate' && fact.eventId === eventId) return true;
-      return false;
+      const facts = await Array.fromAsync(archive.facts());
+      return facts.some((fact) => fact.kind === 'duplicate' && fact.eventId === eventId);
     });
   });
 

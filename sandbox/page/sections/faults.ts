@@ -1,4 +1,4 @@
-import { FAULTS, type FaultDefinition, PLACES, type Place } from '../../faults/fault-catalogue.ts';
+import { FAULTS, PLACES } from '../../faults/fault-catalogue.ts';
 import type { NewFault } from '../../faults/faults.ts';
 import { MALFORMATIONS } from '../../faults/malformed-csv.ts';
 import { EVENT_TYPES } from '../../model.ts';
@@ -22,14 +22,7 @@ export const faultSection: readonly Route[] = [
   }),
 ];
 
-const GROUPS: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
-  { title: 'Webhook deliveries', places: ['delivery'] },
-  { title: 'Events and their values', places: ['event'] },
-  { title: 'Exports and files', places: ['export', 'storage', 'export-csv'] },
-  { title: 'API answers', places: PLACES },
-];
-
-function list({ account, typed, form }: PageRequest): Page {
+function list({ account, typed }: PageRequest): Page {
   const { faults, billing, registrations } = account;
   return {
     view: 'faults',
@@ -37,34 +30,18 @@ function list({ account, typed, form }: PageRequest): Page {
     section: 'faults',
     data: {
       rules: faults.list(),
-      groups: groupsOf(),
-      open: form.text('name'),
       typed,
+      catalogue: Object.entries(FAULTS).map(([name, definition]) => ({ name, ...definition })),
+      malformations: Object.entries(MALFORMATIONS).map(([kind, { description }]) => ({ kind, description })),
+      places: PLACES,
       tenants: billing.tenants(),
       webhooks: registrations.list(),
       eventTypes: EVENT_TYPES,
-      malformations: Object.entries(MALFORMATIONS).map(([kind, { description }]) => ({ kind, description })),
     },
   };
 }
 
-function groupsOf() {
-  const entries = Object.entries(FAULTS) as [string, FaultDefinition][];
-  return GROUPS.map(({ title, places }, at) => ({
-    title,
-    faults: entries
-      .filter(([, { defaultPlaces }]) => groupOf(defaultPlaces) === at)
-      .map(([name, definition]) => ({ name, ...definition, params: Object.entries(definition.params) })),
-    places,
-  })).filter(({ faults }) => faults.length > 0);
-}
-
-function groupOf([first]: readonly Place[]): number {
-  return GROUPS.findIndex(({ places }) => first !== undefined && places.includes(first));
-}
-
 function readFault(form: Form): NewFault {
-  const name = form.text('name');
   const rate = form.number('rate', 'Rate');
   const seconds = form.number('forSeconds', 'The duration');
   const target = given<NonNullable<NewFault['target']>>({
@@ -75,9 +52,9 @@ function readFault(form: Form): NewFault {
     registrationId: form.text('registrationId') || null,
   });
   return {
-    name,
+    name: form.text('name'),
     target,
-    params: readParams(name, form),
+    params: form.pairs('params'),
     ...given<Pick<NewFault, 'rate' | 'count' | 'after' | 'forMs' | 'seed'>>({
       rate: rate === null ? null : rate / 100,
       count: form.number('count', 'Count'),
@@ -86,16 +63,4 @@ function readFault(form: Form): NewFault {
       seed: form.number('seed', 'Seed'),
     }),
   };
-}
-
-/** Settings keep the type that the catalogue has for them. */
-function readParams(name: string, form: Form): NonNullable<NewFault['params']> {
-  const defaults = (FAULTS as Readonly<Record<string, FaultDefinition>>)[name]?.params ?? {};
-  const params = Object.entries(defaults).map(([key, value]): [string, string | number | boolean] => {
-    const field = `param:${key}`;
-    if (typeof value === 'boolean') return [key, form.has(field)];
-    if (typeof value === 'number') return [key, form.number(field, key) ?? value];
-    return [key, form.text(field) || value];
-  });
-  return Object.fromEntries(params);
 }

@@ -10,12 +10,12 @@ export const webhookSection: readonly Route[] = [
   page('/webhooks', list),
   page('/webhooks/:registrationId', detail),
   action('/webhooks', list, ({ account, form }) => {
-    const headers = form.headers('headers');
+    const headers = form.pairs('headers');
     const { registrationId } = account.registrations.add({ ...readSettings(form), headers });
     return `/webhooks/${registrationId}?done=webhook-added`;
   }),
   action('/webhooks/:registrationId', detail, ({ account, params, form }) => {
-    const headers = form.has('dropHeaders') ? {} : form.headers('headers');
+    const headers = form.has('dropHeaders') ? {} : form.pairs('headers');
     const isKept = !form.has('dropHeaders') && Object.keys(headers).length === 0;
     const settings = { ...readSettings(form), ...(isKept ? {} : { headers }) };
     account.registrations.edit(params.registrationId ?? '', settings);

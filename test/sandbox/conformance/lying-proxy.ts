@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
+import { buffer } from 'node:stream/consumers';
 import { Agent, request } from 'undici';
 import { createTlsMaterial } from '../../../sandbox/security/tls.ts';
 import { listen } from '../../support/listen.ts';
@@ -36,13 +37,12 @@ export async function startLyingProxy(target: { url: string; caPem: string }, li
 }
 
 async function pass(incoming: IncomingMessage, url: string, agent: Agent) {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const body = await buffer(incoming);
   const { host: _, connection: __, 'transfer-encoding': ___, ...headers } = incoming.headers;
   const answer = await request(`${url}${incoming.url}`, {
     method: incoming.method ?? 'GET',
     headers,
-    body: chunks.length === 0 ? null : Buffer.concat(chunks),
+    body: body.length === 0 ? null : body,
     dispatcher: agent,
   });
   const { 'content-length': ____, 'transfer-encoding': _____, connection: ______, ...kept } = answer.headers;

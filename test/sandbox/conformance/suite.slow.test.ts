@@ -170,67 +170,11 @@ describe('an answer that lies breaks its rule', () => {
   });
 });
 
-describe('a real account', () => {
-  test('is read and never changed', async () => {
-    const sandbox = await start(QUICK);
-    const { invoiceId } = await sandbox.createInvoice({ shipments: 5 });
-    await sandbox.finalize(invoiceId);
-    const before = JSON.stringify([
-      sandbox.webhooks(),
-      sandbox.invoices(),
-      sandbox.events(),
-      sandbox.faults.list(),
-    ]);
-    const context = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
-    const rows = await runSuite(context);
-    const after = JSON.stringify([
-      sandbox.webhooks(),
-      sandbox.invoices(),
-      sandbox.events(),
-      sandbox.faults.list(),
-    ]);
-    expect(after).toBe(before);
-    expect(rows.filter(({ verdict }) => verdict === 'fail')).toEqual([]);
-    expect(idsOf(rows, 'pass')).toEqual(
-      expect.arrayContaining([
-        'ping',
-        'regenerate-hash',
-        'details',
-        'export-csv',
-        'csv-header',
-        'truncated-token',
-      ]),
-    );
-    expect(idsOf(rows, 'skipped')).toEqual(
-      expect.arrayContaining(['custom-headers', 'draft-submit', 'retries-500', 'expired-token']),
-    );
-    const skipped = rows.filter(({ verdict }) => verdict === 'skipped');
-    expect(skipped.every(({ seen }) => seen.length > 10)).toBe(true);
-  });
-
-  test('has its open shapes described without any of its values', async () => {
-    const sandbox = await start(QUICK);
-    const { invoiceId, invoiceNumber } = await sandbox.createInvoice({ shipments: 5 });
-    await sandbox.finalize(invoiceId);
-    const context = await open({ target: { ...targetOf(sandbox), adminUrl: null }, invoiceIds: [invoiceId] });
-    const findings = await collectFindings(context);
-    const details = findings.find(({ section }) => section === '4.4')?.found ?? '';
-    expect(details).toMatch(/lineItems: \[\{ shipDate: date, .*billingCost: decimal/);
-    expect(details).not.toContain(invoiceNumber);
-    expect(findings.find(({ question }) => /API key/.test(question))?.found).toBe('x-api-key');
-    expect(findings.find(({ question }) => /method and content type/.test(question))?.reason).toMatch(
-      /change data|register/,
-    );
-  });
-
-  test('without an invoice to read has those rules skipped', async () => {
-    const sandbox = await start(QUICK);
-    const rows = await rowsOf({ target: { ...targetOf(sandbox), adminUrl: null } }, 'csv-header', 'details');
-    expect(rows).toMatchObject([
-      { verdict: 'skipped', seen: expect.stringContaining('--invoice') },
-      { verdict: 'skipped', seen: expect.stringContaining('--invoice') },
-    ]);
-  });
+test('a real account without an invoice to read has those rules skipped', async () => {
+  const sandbox = await start(QUICK);
+  const rows = await rowsOf({ target: { ...targetOf(sandbox), adminUrl: null } }, 'csv-header', 'details');
+  const isSkipped = { verdict: 'skipped', seen: expect.stringContaining('--invoice') };
+  expect(rows).toMatchObject([isSkipped, isSkipped]);
 });
 
 async function start(options: SandboxOptions): Promise<Sandbox> {
@@ -264,8 +208,4 @@ async function callForToken(target: Target): Promise<string> {
     () => 'checked',
     () => 'refused',
   );
-}
-
-function idsOf(rows: readonly Row[], verdict: Row['verdict']): string[] {
-  return rows.filter((row) => row.verdict === verdict).map(({ id }) => id);
 }

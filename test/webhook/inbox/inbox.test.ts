@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { readFile, rename, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -150,16 +150,6 @@ describe('inbox', () => {
       }),
       { numRuns: 40 },
     );
-  });
-
-  test('names a damaged entry and hides no other', async () => {
-    const [broken, whole] = [anEntry(), anEntry()];
-    await inbox.accept(broken, body);
-    await inbox.accept(whole, body);
-    await truncate(join(root, 'pending', broken.eventId), 10);
-    const pending = await inbox.pending();
-    expect(pending.map((entry) => entry.eventId).sort()).toEqual([broken.eventId, whole.eventId].sort());
-    expect(await inbox.read(broken)).toEqual(Buffer.from('{"kind":"e'));
   });
 
   test('refuses an id that is a path', async () => {
