@@ -3,11 +3,10 @@
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
-import { statementIn } from '../lib/sql-file.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { isReportError, ReportError } from '../reports/errors.ts';
 import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
-import { readColumns, readRows } from '../reports/report-result.ts';
+import { readStatement } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 
 /** The file that analysts open. Over a lake, its rows are elsewhere; this connects readers of the path to them. */
@@ -67,10 +66,7 @@ export async function ifPublished<T>(
 async function openPublished(settings: Settings): Promise<PublishedReader> {
   const file = await openPublishedFile(publishedPath(settings));
   return {
-    async query(name, values) {
-      const reader = await file.query(statementIn(STATEMENTS, name), values);
-      return readRows(reader, readColumns(reader, { units: {}, details: [] }));
-    },
+    query: async (name, values) => (await readStatement(file, { statements: STATEMENTS, name, values })).rows,
     close: () => file.close(),
   };
 }

@@ -97,7 +97,7 @@ function isHeldByAny(holds: readonly Hold[], owner: Owner, tenants: ReadonlyMap<
 async function tenantsOf(warehouse: Warehouse): Promise<ReadonlyMap<string, Owner>> {
   const invoices = await warehouse.invoices();
   return new Map(
-    invoices.map(({ invoiceId, header: { tenantId, partnerTenantId } }) => [
+    invoices.map(({ invoiceId, tenantId, partnerTenantId }) => [
       invoiceId,
       { invoiceId, tenantIds: [tenantId, partnerTenantId] },
     ]),

@@ -79,24 +79,20 @@ export function periodMenu(query: Query, path: string): PeriodMenu {
 
 /** In UTC, as reports count days. */
 export function presetsOf(now: Date): readonly (Period & { readonly label: string })[] {
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-  const quarter = month - (month % 3);
-  const day = (ofMonth: number, date: number): string =>
-    new Date(Date.UTC(year, ofMonth, date)).toISOString().slice(0, 10);
-  const months = (label: string, first: number, count: number) => ({
-    ...{ label, from: day(first, 1), to: day(first + count, 0) },
-  });
-  const today = day(month, now.getUTCDate());
+  const today = now.toISOString().slice(0, 10);
+  const [year = '', month = ''] = today.split('-');
+  const preset = (label: string, period: string) => ({ label, ...parsePeriod(period, now) });
+  const { to: endOfLastMonth } = parsePeriod('last-month', now);
   return [
-    { label: 'Last full week', ...parsePeriod('last-week', now) },
-    months('This month', month, 1),
-    months('Last month', month - 1, 1),
-    months('This quarter', quarter, 3),
-    months('Last quarter', quarter - 3, 3),
+    preset('Last full week', 'last-week'),
+    preset('This month', `${year}-${month}`),
+    preset('Last month', 'last-month'),
+    preset('This quarter', `${year}-Q${Math.ceil(Number(month) / 3)}`),
+    preset('Last quarter', 'last-quarter'),
     { label: 'Last 90 days', from: shiftDay(today, -90), to: shiftDay(today, -1) },
-    { label: 'Year to date', from: day(0, 1), to: today },
-    months('This year', 0, 12),
-    months('Last 12 months', month - 12, 12),
+    { label: 'Year to date', from: `${year}-01-01`, to: today },
+    preset('This year', year),
+    { label: 'Last 12 months', from: `${Number(year) - 1}-${month}-01`, to: endOfLastMonth },
   ];
 }
 

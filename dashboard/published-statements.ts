@@ -1,8 +1,7 @@
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { statementIn } from '../lib/sql-file.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { openPublishedFile, withTimeLimit } from '../reports/published-file.ts';
-import { readColumns, readRows } from '../reports/report-result.ts';
+import { readStatement } from '../reports/report-result.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
 
@@ -18,10 +17,8 @@ export async function queryPublished<T>(
   work: (run: RunStatement) => Promise<T>,
 ): Promise<T> {
   const file = await openPublishedFile(path);
-  const run: RunStatement = async (name, values) => {
-    const reader = await file.query(statementIn(STATEMENTS, name), values);
-    return readRows(reader, readColumns(reader));
-  };
+  const run: RunStatement = async (name, values) =>
+    (await readStatement(file, { statements: STATEMENTS, name, values })).rows;
   try {
     const limit = { file, name: 'of the page', timeLimitMs, deadline: Date.now() + timeLimitMs };
     return await withTimeLimit(limit, () => work(run));

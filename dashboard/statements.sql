@@ -111,10 +111,14 @@ join invoices as i on i.invoice_id = m.invoice_id
 where m.place > $offset and m.place <= $offset + $limit
 order by m.place
 
--- name: invoice-numbers
-select cast(invoice_id as varchar) as invoice_id, invoice_number
-from invoice_state
-where list_contains(cast($ids as varchar[]), cast(invoice_id as varchar))
+-- name: invoice-names
+select
+    cast(i.invoice_id as varchar) as invoice_id,
+    coalesce(i.invoice_number, cast(i.invoice_id as varchar)) as number,
+    coalesce(i.tenant, t.tenant, i.partner_tenant_id, '') as tenant
+from invoices as i
+left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
+where list_contains(cast($ids as varchar[]), cast(i.invoice_id as varchar))
 
 -- name: events
 with found as (

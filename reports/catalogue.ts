@@ -111,9 +111,6 @@ export function findReport(name: string): ReportDefinition {
 export function parseReport(name: string, sql: string): ReportDefinition {
   const header = headerOf(sql);
   const one = (key: string): string => (header.get(key) ?? []).join(' ');
-  for (const key of ['title', 'purpose', 'grain', 'means', 'order', 'limits']) {
-    if (one(key) === '') throw new Error(`Report ${name}: its header has no "${key}".`);
-  }
   return {
     name,
     title: one('title'),

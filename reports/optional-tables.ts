@@ -5,7 +5,6 @@ import { CsvError, parse } from 'csv-parse';
 import { statementIn } from '../lib/sql-file.ts';
 import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../lib/user-store.ts';
-import { type Utf8Fault, Utf8Validator } from '../lib/wire/utf8-validator.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { invalidFilter, isReportError, type ReportError } from './errors.ts';
 import { nearestNames } from './nearest-names.ts';
@@ -160,22 +159,11 @@ function unreadable(error: unknown, table: ExtraTable, path: string): ReportErro
 /** The parser would replace an invalid byte, and the key would match nothing. @throws ReportError */
 function checkUtf8(content: Buffer, path: string): void {
   if (isUtf8(content)) return;
-  const [fault] = new Utf8Validator().check(content);
-  const at = fault === undefined ? content.length : beginOf(fault, content);
-  const before = content.subarray(0, at);
-  const line = before.filter((byte) => byte === NEW_LINE).length + 1;
-  const column = at - before.lastIndexOf(NEW_LINE);
+  const lines = content.toString('latin1').split('\n');
+  const at = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
   throw invalidFilter(
-    `${path} line ${line}, byte ${column} of the line, is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
+    `${path} line ${at + 1} is not UTF-8: save the file as "CSV UTF-8", or convert it (iconv -f WINDOWS-1252 -t UTF-8 FILE).`,
   );
-}
-
-const NEW_LINE = 10;
-
-/** For a truncated character the decoder reports the offset of the byte that follows it. */
-function beginOf({ offset, bytes }: Utf8Fault, content: Buffer): number {
-  const isWrongByte = bytes.length === 1 && content[offset] === bytes[0];
-  return isWrongByte ? offset : Math.max(0, offset - bytes.length);
 }
 
 function headerOf(table: ExtraTable): string {

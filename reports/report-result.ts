@@ -4,9 +4,11 @@ import {
   type DuckDBResultReader,
   type DuckDBTimestampTZValue,
   DuckDBTypeId,
+  type DuckDBValue,
   type DuckDBValueConverter,
 } from '@duckdb/node-api';
 import { instantText } from '../lib/duckdb-values.ts';
+import { statementIn } from '../lib/sql-file.ts';
 import type { ChartSpec, ReportDefinition, WorkedExample } from './catalogue.ts';
 import {
   type ColumnType,
@@ -16,6 +18,7 @@ import {
   reportColumn,
 } from './cells.ts';
 import type { FilterMatch } from './match-filters.ts';
+import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
 /** Full sentences; null: does not apply. */
@@ -65,6 +68,22 @@ export interface ReportResult {
   /** Can be summed within a currency and partner. */
   readonly summed?: readonly string[];
   readonly head: ReportHead;
+}
+
+/** Runs a named statement of a file. */
+export async function readStatement(
+  file: Pick<PublishedFile, 'query'>,
+  { statements, name, values }: StatementRequest,
+): Promise<Pick<ReportResult, 'columns' | 'rows'>> {
+  const reader = await file.query(statementIn(statements, name), values);
+  const columns = readColumns(reader);
+  return { columns, rows: readRows(reader, columns) };
+}
+
+interface StatementRequest {
+  readonly statements: URL;
+  readonly name: string;
+  readonly values?: Readonly<Record<string, DuckDBValue>> | undefined;
 }
 
 export function readColumns(

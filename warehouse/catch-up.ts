@@ -5,6 +5,7 @@ import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
+import { uuidOrNull } from '../lib/wire/text.ts';
 import type { LoadOutcome } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
@@ -23,12 +24,7 @@ import { refreshInvoices } from './ledger/invoice-states.ts';
 import type { FileLoad, LoadTransactions } from './load/file-load.ts';
 import { BatchingLoader, ONE_FILE } from './load/load-files.ts';
 
-export interface CatchUpProgress {
-  readonly events: number;
-  readonly facts: number;
-  readonly loadsDone: number;
-  readonly loadsOf: number;
-}
+export type OnProgress = (loadsDone: number, loadsOf: number) => void;
 
 export interface LostRecord {
   readonly invoiceId: string | null;
@@ -38,52 +34,63 @@ export interface LostRecord {
 }
 
 export interface CaughtUp {
-  readonly lastLoadId: number;
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Left out because their file was purged. */
+  /** Left out because their file was purged, which is no failure. */
   readonly purged: readonly LoadFact[];
+  /** Load id of the last load that was missing; 0: none was. */
+  readonly highest: number;
 }
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly database: Database;
   readonly archive: Archive;
   readonly log: Logger;
-  readonly now: Date;
   readonly onSetAside?: OnSetAside | undefined;
-  readonly onProgress?: ((progress: CatchUpProgress) => void) | undefined;
+  readonly onProgress?: OnProgress | undefined;
 }
 
-export async function catchUp(options: CatchUpOptions): Promise<CaughtUp> {
-  const { database, archive, log, now, onSetAside, onProgress } = options;
-  const progress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
-  const ingested = await ingest({
-    database,
-    archive,
-    now,
-    lock: (_invoiceIds, work) => work(),
-    onProgress: ({ events, facts }) => onProgress?.({ ...progress, events, facts }),
-  });
-  Object.assign(progress, { events: ingested.events, facts: ingested.facts });
+interface Stores extends CatchUpOptions {
+  readonly ledgers: Ledgers;
+  readonly ingest: () => Promise<Ingested>;
+  readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
+  readonly onInvoices: (
+    invoiceIds: readonly string[],
+    work: (statements: Statements) => Promise<void>,
+  ) => Promise<void>;
+  readonly onRepeated?: (fact: LoadFact) => Promise<void>;
+}
 
-  const { repeated, failed, purged, highest } = await repeatUnrepeated({
-    ...{ database, ledgers: database, archive, log },
+export async function catchUp(stores: Stores): Promise<CaughtUp> {
+  const ingested = await stores.ingest();
+  const { failed, ...repeated } = await repeatUnrepeated(stores);
+  await stores.onInvoices(
+    failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []),
+    async (statements) => {
+      await recordFailedLoads(statements, failed);
+      await statements.all('delete-unrepeated');
+    },
+  );
+  return {
+    events: ingested.events,
+    ...repeated,
+    losses: [...failed.map(lossOf), ...reportSetAside(ingested, stores)],
+  };
+}
+
+export async function catchUpFile(
+  options: CatchUpOptions & { readonly now: Date },
+): Promise<CaughtUp & { readonly lastLoadId: number }> {
+  const { database, archive, log, now } = options;
+  const caughtUp = await catchUp({
+    ...{ ...options, ledgers: database },
+    ingest: () => ingest({ database, archive, now, lock: (_invoiceIds, work) => work() }),
     transactionsOf: () => ONE_FILE,
-    onDone: (loadsDone, loadsOf) => onProgress?.({ ...progress, loadsDone, loadsOf }),
-  });
-  await database.transaction(async (session) => {
-    await recordFailedLoads(session, failed);
-    await session.all('delete-unrepeated');
+    onInvoices: (_invoiceIds, work) => database.transaction(work),
   });
   await recordMissingFacts(await database.all('loads-since'), archive, log);
-  return {
-    lastLoadId: Math.max(highest, await highestLoad(database)),
-    events: ingested.events,
-    loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
-    purged,
-  };
+  return { ...caughtUp, lastLoadId: Math.max(caughtUp.highest, await highestLoad(database)) };
 }
 
 async function highestLoad(database: Database): Promise<number> {
@@ -95,12 +102,9 @@ async function highestLoad(database: Database): Promise<number> {
 }
 
 /** No fact of the archive has this code, so the entry disappears with its cause. */
-export const ARCHIVE_DAMAGED = 'archive-damaged';
+const ARCHIVE_DAMAGED = 'archive-damaged';
 
-export async function recordFailedLoads(
-  statements: Statements,
-  failed: readonly FailedLoad[],
-): Promise<void> {
+async function recordFailedLoads(statements: Statements, failed: readonly FailedLoad[]): Promise<void> {
   if (failed.length === 0) return;
   const facts = failed.map(
     ({ fact, why }): Fact => ({
@@ -115,7 +119,7 @@ export async function recordFailedLoads(
   await refreshInvoices(statements, await insertFacts(statements, facts));
 }
 
-export function lossOf({ fact, why }: FailedLoad): LostRecord {
+function lossOf({ fact, why }: FailedLoad): LostRecord {
   return { invoiceId: fact.invoiceId.toLowerCase(), loadId: fact.loadId, sha256: fact.sha256, why };
 }
 
@@ -140,6 +144,7 @@ export function reportSetAside(
   }));
 }
 
+/** Of the loads whose fact a crash may have prevented. @param recent rows of `loads-since` or `unrecorded-loads` */
 export async function recordMissingFacts(
   recent: readonly Row[],
   archive: Archive,
@@ -158,8 +163,7 @@ export async function recordMissingFacts(
   }
 }
 
-/** @param load a row of `loads-since` */
-export function loadFact(load: Row): LoadFact {
+function loadFact(load: Row): LoadFact {
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   return {
     kind: 'load',
@@ -180,27 +184,9 @@ export function loadFact(load: Row): LoadFact {
   };
 }
 
-export interface RepeatContext {
-  readonly database: Database;
-  readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
-  readonly archive: Archive;
-  readonly log: Logger;
-  readonly ledgers: Ledgers;
-  readonly onDone?: (done: number, of: number) => void;
-  readonly onRepeated?: (fact: LoadFact) => Promise<void>;
-}
-
-export interface FailedLoad {
+interface FailedLoad {
   readonly fact: LoadFact;
   readonly why: string;
-}
-
-export interface Repeated {
-  readonly repeated: number;
-  readonly failed: readonly FailedLoad[];
-  /** Loads whose file was purged on request, which is no failure. */
-  readonly purged: readonly LoadFact[];
-  readonly highest: number;
 }
 
 const FILES_AT_ONCE = 200;
@@ -210,8 +196,12 @@ const LARGE_FILES_AT_ONCE = 3;
 const LARGE_FROM_ROWS = 20_000;
 
 /** After a crash the next call finds the loads that are still missing. */
-export async function repeatUnrepeated(context: RepeatContext): Promise<Repeated> {
-  const { database, transactionsOf, archive, log, ledgers, onDone, onRepeated } = context;
+async function repeatUnrepeated(
+  stores: Stores,
+): Promise<
+  Pick<CaughtUp, 'loadsRepeated' | 'purged' | 'highest'> & { readonly failed: readonly FailedLoad[] }
+> {
+  const { database, transactionsOf, archive, log, ledgers, onProgress, onRepeated } = stores;
   const missing = await findUnrepeated(ledgers, archive);
   if (missing.length > 0) log.info({ loads: missing.length }, 'repeating the loads that the archive records');
   const failed: FailedLoad[] = [];
@@ -243,11 +233,11 @@ export async function repeatUnrepeated(context: RepeatContext): Promise<Repeated
       isLarge ? largeInTurn(() => repeatOne(fact)) : repeatOne(fact),
     );
     done += 1;
-    onDone?.(done, missing.length);
+    onProgress?.(done, missing.length);
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
-  const repeated = missing.length - failed.length - purged.length;
-  return { repeated, failed, purged, highest: missing.at(-1)?.loadId ?? 0 };
+  const loadsRepeated = missing.length - failed.length - purged.length;
+  return { loadsRepeated, failed, purged, highest: missing.at(-1)?.loadId ?? 0 };
 }
 
 /** The first line of an error that concerns only this load. @throws any other error */

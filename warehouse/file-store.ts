@@ -12,7 +12,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
-import { catchUp } from './catch-up.ts';
+import { catchUpFile } from './catch-up.ts';
 import {
   claimDataFolder,
   RESERVED_BYTES,
@@ -63,16 +63,14 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
     });
     await chmod(paths.database, 0o600);
     await migrate(database, now());
-    const caughtUp = await catchUp({
+    const { lastLoadId } = await catchUpFile({
       database,
       archive,
       log,
       now: now(),
       onSetAside: options.onSetAside,
-      onProgress: options.onCatchUp,
     });
     const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
-    const { lastLoadId } = caughtUp;
     const { metrics, lingerMs } = options;
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, metrics, lingerMs };
     return new LedgerWarehouse(new FileStore(parts), options);

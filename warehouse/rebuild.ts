@@ -9,10 +9,10 @@ import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import {
-  type CatchUpProgress,
   type CaughtUp,
-  catchUp,
+  catchUpFile,
   type LostRecord,
+  type OnProgress,
   recordMissingFacts,
 } from './catch-up.ts';
 import { claimDataFolder, type WarehousePaths, warehousePaths } from './data-folder.ts';
@@ -37,7 +37,7 @@ export interface RebuildOptions {
   readonly archive: Archive;
   readonly log: Logger;
   readonly now?: () => Date;
-  readonly onProgress?: (progress: CatchUpProgress) => void;
+  readonly onProgress?: OnProgress;
   readonly acceptLoss?: boolean;
 }
 
@@ -126,8 +126,7 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
   const next = await openDatabase(options, paths.rebuilding);
   try {
     await migrate(next, now);
-    await continueSequence(options, paths.published, next);
-    const caughtUp = await catchUp({
+    const caughtUp = await catchUpFile({
       ...{ database: next, archive, log, now },
       onProgress,
     });
@@ -172,17 +171,6 @@ function openDatabase(
   return Database.open({ path, folders, temporaryFolder, memoryLimit, ...more });
 }
 
-async function continueSequence(
-  options: RebuildOptions,
-  publishedPath: string,
-  next: Database,
-): Promise<void> {
-  const [last] = (await readOld(options, publishedPath, (old) => old.all('last-publication'))) ?? [];
-  if (last === undefined) return;
-  const { sequence, published_at } = last;
-  await next.all('seed-publication', { sequence: Number(sequence), published_at: String(published_at) });
-}
-
 /** After a crash between the two renames there is no warehouse, and the next start rebuilds it. @returns the old file */
 async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Date): Promise<string | null> {
   let movedAside: string | null = null;
@@ -202,7 +190,7 @@ async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Da
 
 export async function outcomeOf(
   made: Pick<Ledgers, 'all'>,
-  { events, loadsRepeated, losses, purged }: Omit<CaughtUp, 'lastLoadId'>,
+  { events, loadsRepeated, losses, purged }: CaughtUp,
   held: readonly HeldRecord[],
 ): Promise<RebuildOutcome> {
   const lacking = lackingFrom(countsOf(await readHeldRecords(made)), held);

@@ -3,7 +3,6 @@ import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
-import type { CatchUpProgress } from './catch-up.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import type { Ingested, IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
@@ -33,7 +32,6 @@ export interface OpenWarehouseOptions {
   /** DuckDB cannot continue (disk full during a checkpoint, damage): every later call fails; end the process. */
   readonly onFatal?: (error: Error) => void;
   readonly onSetAside?: OnSetAside;
-  readonly onCatchUp?: (progress: CatchUpProgress) => void;
 }
 
 export interface Tidied {
@@ -58,7 +56,6 @@ export interface Store {
   unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each step of a long read; between steps a publication may run. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
-  beforeVerify?(): Promise<void>;
   /** @param unrecorded invoices with a load whose fact the archive may not have yet */
   publish(unrecorded: () => readonly string[]): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;

@@ -202,7 +202,6 @@ export class LedgerWarehouse {
     const store = this.#store;
     // In steps, so that publishing and closing wait for one step only.
     const step = <T>(work: () => Promise<T>): Promise<T> => this.#open.shared(() => store.aroundStep(work));
-    await step(async () => store.beforeVerify?.());
     return verifyWarehouse({
       database: store.rows,
       archive: this.#archive,

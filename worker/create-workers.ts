@@ -12,18 +12,14 @@ import { heartbeatEvery } from '../activities/heartbeat.ts';
 import { TemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { isUnencrypted } from '../lib/wire/names.ts';
+import type { Queues } from '../workflows/activities.ts';
 import type { InvoiceSinks } from '../workflows/messages.ts';
 import type { WorkflowBundle } from './workflow-bundle.ts';
-
-export interface QueueNames {
-  readonly billing: string;
-  readonly warehouse: string;
-}
 
 export interface WorkerParts {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  readonly queues: QueueNames;
+  readonly queues: Queues;
   readonly bundle: WorkflowBundle;
   readonly dataConverter: DataConverter;
   readonly billing: object;

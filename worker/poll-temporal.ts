@@ -8,12 +8,13 @@ import type { Health } from '../lib/health/health.ts';
 import { firstLine } from '../lib/system-errors.ts';
 import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
 import { connectTemporal, type TemporalConnection, temporalTarget } from '../lib/temporal/connect.ts';
-import { createWorkers, type QueueNames } from './create-workers.ts';
+import type { Queues } from '../workflows/activities.ts';
+import { createWorkers } from './create-workers.ts';
 import type { WorkflowBundle } from './workflow-bundle.ts';
 
 export interface PollOptions {
   readonly settings: Settings;
-  readonly queues: QueueNames;
+  readonly queues: Queues;
   readonly bundle: WorkflowBundle;
   readonly billing: object;
   readonly warehouse: object;

@@ -116,7 +116,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const contents = measureContents({ metrics, quarantine, databasePath });
     const dashboardUrl = settings.alerts.dashboardUrl;
     const costs = watchCosts({ dataDir: settings.dataDir, databasePath, dashboardUrl, alerts, log });
-    closers.defer(() => costs.close());
     const announcements = createAnnouncementAlerts({
       ...{ warehouse, dataDir: settings.dataDir, alerts, log },
     });

@@ -39,8 +39,7 @@ export function command(): Command {
         archive,
         log: commandLog(settings),
         acceptLoss: flags.acceptLoss === true,
-        onProgress: ({ loadsDone, loadsOf }: { readonly loadsDone: number; readonly loadsOf: number }) =>
-          progress.update(loadsDone, loadsOf, pace(loadsDone, loadsOf)),
+        onProgress: (done: number, of: number) => progress.update(done, of, pace(done, of)),
       };
       try {
         if (flags.dryRun === true) printDryRun(output, await dryRunRebuild(options));

@@ -1,9 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
@@ -49,43 +48,30 @@ function cellOf(value: unknown): string | number | null {
 }
 
 async function openShell(databasePath: string): Promise<number> {
-  const shell = await findShell();
-  if (shell === null) {
+  const { stdout } = await promisify(execFile)('duckdb', ['--version']).catch((error: unknown) => {
     throw new CliError(EXIT.usage, 'there is no `duckdb` on PATH, so no shell can be opened', {
       hint: 'use billsync sql "select …", or install the DuckDB command line, 1.5 or newer',
+      cause: error,
     });
-  }
+  });
   await refuseLeftWal(databasePath);
   const folder = await mkdtemp(join(tmpdir(), 'billsync-sql-'));
   try {
     const init = join(folder, 'macros.sql');
     const { shellStatementsFor } = await import('../../warehouse/lake/lake-source.ts');
-    const attaching = await shellStatementsFor(databasePath, async () => {
-      const { stdout } = await promisify(execFile)(shell, ['--version']);
-      return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';
-    });
+    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '';
+    const attaching = await shellStatementsFor(databasePath, async () => version);
     const macros = await readFile(new URL('../../reports/session/macros.sql', import.meta.url), 'utf8');
     // The file may contain the catalogue's password, so it is private. Creating a secret returns a row.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
     await writeFile(init, [...lines, "set TimeZone = 'UTC';", macros].join('\n'), { mode: 0o600 });
-    const child = spawn(shell, ['-readonly', '-cmd', `.read "${init}"`, databasePath], { stdio: 'inherit' });
+    const child = spawn('duckdb', ['-readonly', '-cmd', `.read "${init}"`, databasePath], {
+      stdio: 'inherit',
+    });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? EXIT.checkFailed;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function findShell(): Promise<string | null> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(folder, 'duckdb');
-    if (folder === '') continue;
-    const isThere = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
-  return null;
 }

@@ -1,12 +1,11 @@
 import { dirname } from 'node:path';
+import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { RunStatement } from '../published-statements.ts';
 
-/** Further alerts show ids instead of names. */
-const MAX_NAMED = 200;
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
@@ -14,7 +13,7 @@ const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(dirname(context.publishedPath));
-    const ids = [...new Set(open.flatMap(idsIn))].slice(0, MAX_NAMED);
+    const ids = [...new Set(open.flatMap(idsIn))];
     const names = await readPublished(context, (run) => namesOf(run, ids)).catch(() => NO_NAMES);
     const alerts = open.map((alert) => {
       const invoiceId = ownIdOf(alert);
@@ -67,12 +66,11 @@ function invoicesOf(alert: OpenAlert, names: Names): readonly NamedInvoice[] {
 }
 
 async function namesOf(run: RunStatement, ids: readonly string[]): Promise<Names> {
-  const names = new Map<string, NamedInvoice>();
-  for (const id of ids) {
-    const [row] = await run('invoice', { invoice: id });
-    if (row === undefined) continue;
-    const number = String(row.invoice_number ?? id);
-    names.set(id, { invoiceId: id, number, tenant: String(row.tenant_name ?? '') });
-  }
-  return names;
+  const rows = await run('invoice-names', { ids: listValue([...ids]) });
+  return new Map(
+    rows.map(({ invoice_id: id, number, tenant }) => [
+      String(id),
+      { invoiceId: String(id), number: String(number), tenant: String(tenant) },
+    ]),
+  );
 }

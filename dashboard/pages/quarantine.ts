@@ -40,6 +40,6 @@ async function numbersOf(
   items: readonly { readonly invoiceId: string | null }[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = listValue(items.flatMap(({ invoiceId }) => invoiceId ?? []));
-  const rows = await readPublished(context, (run) => run('invoice-numbers', { ids })).catch(() => []);
-  return new Map(rows.map((row) => [String(row.invoice_id), String(row.invoice_number)]));
+  const rows = await readPublished(context, (run) => run('invoice-names', { ids })).catch(() => []);
+  return new Map(rows.map((row) => [String(row.invoice_id), String(row.number)]));
 }

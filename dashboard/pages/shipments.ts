@@ -181,7 +181,6 @@ function valuesOf(
       }),
     })),
     rows: cellsOf(result.rows, columns),
-    foot: footOf(totals.rows, columns),
     first: after === undefined ? null : withQuery('/shipments', query, { after: null }),
     next: next === null ? null : withQuery('/shipments', query, { after: next }),
   };
@@ -202,14 +201,4 @@ function addressOf(column: string, row: ReportRow): string | null {
   if (cell === null) return null;
   if (column === 'tracking_number') return `/shipments/${encodeURIComponent(String(cell))}`;
   return column === 'invoice_number' || column === 'invoice_id' ? `/invoices/${row.invoice_id}` : null;
-}
-
-function footOf(totals: readonly ReportRow[], columns: readonly ReportColumn[]) {
-  return totals.map((total) =>
-    columns.map((column, index) => {
-      const isSummed = column.name === 'billing_cost' || column.name === 'currency_code';
-      const text = index === 0 ? `All ${grouped(String(total.shipments))} in ${total.currency_code}` : '';
-      return { ...(isSummed ? displayCell(total, column) : { text }), align: column.align };
-    }),
-  );
 }

@@ -1,7 +1,7 @@
-import { type CallToolResult, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
+import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
-import { findReport, listReports, type ReportDefinition } from '../../reports/catalogue.ts';
+import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare.ts';
 import { interrupted } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
@@ -119,37 +119,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
         return lines.length > 0 ? { lines } : { lines, note };
       }),
   );
-  registerDefinitions(server);
   return server;
-}
-
-function registerDefinitions(server: McpServer): void {
-  const mimeType = 'application/json';
-  const addressOf = (name: string): string => `billsync://reports/${name}`;
-  server.registerResource(
-    'report',
-    new ResourceTemplate('billsync://reports/{name}', {
-      list: async () => ({
-        resources: listReports().map(({ name, title }) => ({
-          uri: addressOf(name),
-          name,
-          title,
-          mimeType,
-        })),
-      }),
-    }),
-    {
-      title: 'Definition of a report',
-      description: 'What its numbers mean, with a worked example.',
-      mimeType,
-    },
-    async (uri, { name }) => {
-      const report = findReport(String(name));
-      const { order, example } = report;
-      const definition = { ...described(report), order, example: example?.text ?? null };
-      return { contents: [{ uri: uri.href, mimeType, text: JSON.stringify(definition, null, 2) }] };
-    },
-  );
 }
 
 function headed(result: ReportResult) {

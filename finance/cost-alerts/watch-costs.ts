@@ -18,54 +18,38 @@ export interface CostWatchOptions {
   readonly alerts: Alerts;
   readonly log: Logger;
   readonly now?: () => Date;
-  readonly pauseMs?: number;
 }
 
 /** Further new findings of a rule are one alert: its first check may find hundreds. */
 const MAX_SINGLE_ALERTS = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
+/** Many publications are checked once. */
+const PAUSE_MS = 60_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
 /** Exceeds every period, since days are part of a finding's id. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
 /** A failed check is an alert until one succeeds. */
 export function watchCosts(options: CostWatchOptions) {
-  const { log, pauseMs = 60_000 } = options;
-  let checking: Promise<void> | null = null;
-  let planned: NodeJS.Timeout | undefined;
-  let checkedAtMs = Number.NEGATIVE_INFINITY;
-  let isRequested = false;
-  let isClosed = false;
-
-  function plan(): void {
-    isRequested = true;
-    if (isClosed || planned !== undefined || checking !== null) return;
-    planned = setTimeout(check, Math.max(0, checkedAtMs + pauseMs - performance.now())).unref();
-  }
-  function check(): void {
-    planned = undefined;
-    isRequested = false;
-    checking = checkCosts(options)
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'the cost rules could not be applied to what is published');
-        options.alerts.raise({ ...CANNOT_APPLY, detail: withHint(error) });
-      })
-      .finally(() => {
-        checking = null;
-        checkedAtMs = performance.now();
-        if (isRequested) plan();
-      });
+  const { log, alerts } = options;
+  let isDue = true;
+  let checkedAtMs = 0;
+  async function run(): Promise<void> {
+    if (!isDue && performance.now() - checkedAtMs < EVERY_MS) return;
+    isDue = false;
+    checkedAtMs = performance.now();
+    await checkCosts(options).catch((error: unknown) => {
+      log.error({ err: error }, 'the cost rules could not be applied to what is published');
+      alerts.raise({ ...CANNOT_APPLY, detail: withHint(error) });
+    });
   }
   return {
-    published: plan,
-    /** A tenant without invoices causes no publication, so rules are also checked on a schedule. */
-    check: { component: 'cost rules', everyMs: EVERY_MS, run: plan } satisfies Check,
-    async close(): Promise<void> {
-      isClosed = true;
-      clearTimeout(planned);
-      await checking;
+    published(): void {
+      isDue = true;
     },
+    /** A tenant without invoices causes no publication, so rules are also checked every hour. */
+    check: { component: 'cost rules', everyMs: PAUSE_MS, run } satisfies Check,
   };
 }
 

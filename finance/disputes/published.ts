@@ -1,7 +1,6 @@
-import { statementIn } from '../../lib/sql-file.ts';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import { openPublishedFile, type PublishedFile } from '../../reports/published-file.ts';
-import { readColumns, readRows } from '../../reports/report-result.ts';
+import { openPublishedFile } from '../../reports/published-file.ts';
+import { readStatement } from '../../reports/report-result.ts';
 import { type NumberOf, numberKey } from './claim.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
@@ -39,8 +38,11 @@ export async function readPublished(
   const invoices = JSON.stringify([...new Set(lines.map(({ invoice_id }) => invoice_id))]);
   const file = await openPublishedFile(databasePath);
   try {
-    const amounts = await rowsOf<AmountRow>(file, 'amounts', { numbers });
-    return publishedIn(amounts, await rowsOf<BilledRow>(file, 'billed', { invoices, numbers }));
+    const rowsOf = async (name: string, values: Readonly<Record<string, string>>): Promise<unknown> =>
+      (await readStatement(file, { statements: STATEMENTS, name, values })).rows;
+    const amounts = await rowsOf('amounts', { numbers });
+    const billed = await rowsOf('billed', { invoices, numbers });
+    return publishedIn(amounts as readonly AmountRow[], billed as readonly BilledRow[]);
   } finally {
     file.close();
   }
@@ -74,13 +76,4 @@ function invoicesIn(rows: readonly BilledRow[]): ReadonlyMap<string, PublishedIn
       return [id, { voided_at: lines[0]?.voided_at ?? null, costs: new Map(costs) }];
     }),
   );
-}
-
-async function rowsOf<Row>(
-  file: PublishedFile,
-  name: 'amounts' | 'billed',
-  values: Readonly<Record<string, string>>,
-): Promise<readonly Row[]> {
-  const reader = await file.query(statementIn(STATEMENTS, name), values);
-  return readRows(reader, readColumns(reader)) as unknown as readonly Row[];
 }

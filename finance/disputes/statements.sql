@@ -1,12 +1,8 @@
 -- name: lines
--- title: Which lines are those?
 -- purpose: Audit, 1
--- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, invoice_id and row_number of each
 -- means: all that a claim keeps of its line.
--- order: invoice_id; row_number
--- limits: Whether the line is wrong is not known.
 select
     coalesce(s.invoice_level, 'unknown') as invoice_level,
     s.invoice_id,
@@ -27,14 +23,10 @@ semi join (
 order by s.invoice_id, s.row_number
 
 -- name: shipments
--- title: Which lines have these tracking numbers?
 -- purpose: Audit, 1
--- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, tracking_number of each
 -- means: every charge of the numbers that a person named, wholly.
--- order: currency; tracking_number; invoice_id; row_number
--- limits: Whether a line is wrong is not known.
 select s.tracking_number, s.currency_code, s.invoice_id, s.row_number, s.billing_cost as claimed
 from selected_shipments as s
 semi join (
@@ -44,17 +36,13 @@ where s.billing_cost > 0
 order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 
 -- name: duplicates
--- title: Which charges of these numbers are beyond the rightful one?
 -- purpose: Audit, 1
--- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
 --   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: as "duplicates" reads them, whatever the filters: each credit cancels one charge of exactly its amount; of the
 --   charges that remain and are the same charge the largest (of equal ones the first invoiced) is the right one, and the
 --   others are claimed, less the credits that cancelled nothing. What is claimed of a number is its money_at_risk.
--- order: currency; claimed, highest first; invoice_id; row_number
--- limits: Whether an adjustment is right is not known.
 with lines as (
     select s.*
     from loaded_shipments as s
@@ -100,9 +88,7 @@ order by currency_code, claimed desc, invoice_id, row_number
 limit $limit
 
 -- name: price-changes
--- title: Which lines cost more than their price was before?
 -- purpose: Audit, 1
--- grain: line
 -- source: weights
 -- params: $rows text: JSON, month, carrier, service_level, currency_code and zone (null: all) of each row of "price-changes"
 --   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
@@ -112,8 +98,6 @@ limit $limit
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
--- order: currency; claimed, highest first; invoice_id; row_number
--- limits: Whether the increase was agreed is not known.
 with cells as (
     select start, carrier, service_level, zone, rated, currency_code, median_at(billing_cost, up_to, n) as median
     from cell_prices(month_start(report_date), service_level, 'tenant_shipments')
@@ -153,17 +137,13 @@ order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 limit $limit
 
 -- name: rate-variance
--- title: Which lines were billed above their agreed rate?
 -- purpose: Audit, 1
--- grain: line
 -- source: rates
 -- params: $rows text: JSON, carrier, service_level and currency_code of each row of "rate-variance"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: as "rate-variance" compares each line with the rate that fits it; what is claimed of a row is its
 --   overcharged_cost.
--- order: currency; claimed, highest first; invoice_id; row_number
--- limits: The part that is a surcharge is not known.
 select
     s.carrier,
     s.service_level,
@@ -190,17 +170,13 @@ order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 limit $limit
 
 -- name: rebills
--- title: Which lines of a replacement cost more than on the voided invoice?
 -- purpose: Audit, 1
--- grain: line
 -- source: rates, weights
 -- params: $rows text: JSON, invoice_id, replacement_id and currency_code of each row of "rebills"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines, largest amounts first
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
--- order: currency; claimed, highest first; invoice_id; row_number
--- limits: The reason for the other price is not known.
 with pairs as (
     select unnest(
         from_json($rows, '[{"invoice_id": "VARCHAR", "replacement_id": "VARCHAR", "currency_code": "VARCHAR"}]'),

@@ -7,7 +7,7 @@ export interface EmbeddedRecord {
   readonly address: string;
   readonly pid: number;
   readonly namespace: string;
-  /** Another process may adopt the server once this one has ended. */
+  /** Once this process has ended, the next start ends the server. */
   readonly ownerPid: number;
   readonly ownerStarted?: string | null;
 }
@@ -20,12 +20,10 @@ export async function readEmbeddedRecord(dataDir: string): Promise<EmbeddedRecor
 export function writeEmbeddedRecord(
   dataDir: string,
   server: Pick<EmbeddedRecord, 'address' | 'pid' | 'namespace'>,
-): EmbeddedRecord {
-  const { address, pid, namespace } = server;
+): void {
   const owner = ownIdentity();
-  const record = { address, pid, namespace, ownerPid: owner.pid, ownerStarted: owner.started };
+  const record: EmbeddedRecord = { ...server, ownerPid: owner.pid, ownerStarted: owner.started };
   replaceFile(dataFolder(dataDir).embeddedTemporal, `${JSON.stringify(record)}\n`);
-  return record;
 }
 
 export function isSupervised({ ownerPid, ownerStarted = null }: EmbeddedRecord): boolean {

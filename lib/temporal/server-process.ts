@@ -112,11 +112,6 @@ export async function freeAddress(previous: string | undefined): Promise<string>
   return `127.0.0.1:${await listenOnce({ host: '127.0.0.1', port: 0 })}`;
 }
 
-export function isSameAddress(one: string, other: string): boolean {
-  const [a, b] = [splitAddress(one), splitAddress(other)];
-  return a.host === b.host && a.port === b.port;
-}
-
 export function databaseOf({ dataDir }: Pick<ServerPlace, 'dataDir'>): string {
   return join(dataDir, 'temporal', DATABASE_NAME);
 }

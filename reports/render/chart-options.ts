@@ -1,10 +1,10 @@
 /** Options are plain JSON: the server draws them as SVG, and a page with scripts draws the same again. */
 
 import stringWidth from 'string-width';
+import { shortened } from '../../lib/text-table.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import { type Point, plus, sumOf } from './chart-points.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
-import { shortened } from './table-text.ts';
 
 /**
  * Okabe and Ito's palette for color-blind readers (colors in `chart.css`). The first and fourth, blue and

@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import { fitted, line, lineWidth, type TextColumn, widestOf } from '../../lib/text-table.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { cellLabel, columnLabel } from './labels.ts';
@@ -9,11 +9,9 @@ export interface TableOptions {
   readonly color?: boolean | undefined;
 }
 
-interface Column {
-  readonly column: ReportColumn;
+interface Column extends TextColumn {
   readonly head: readonly string[];
-  readonly cells: readonly string[];
-  readonly width: number;
+  readonly isDetail: boolean;
 }
 
 const GAP = '  ';
@@ -24,71 +22,53 @@ const MAX_BAR_WIDTH = 24;
 
 export function renderTable(result: ReportResult, options: TableOptions = {}): string {
   if (result.rows.length === 0) return 'No rows.\n';
-  const columns = fitted(result, options.width);
-  const leftOut = result.columns.filter(({ name }) => columns.every(({ column }) => column.name !== name));
-  const bars = barsOf(result, options.width === undefined ? undefined : options.width - lineWidth(columns));
+  const all = result.columns.map((column) => measured(result, column));
+  const columns = options.width === undefined ? all : onTerminal(all, options.width);
+  const leftOut = all.filter(({ name }) => columns.every((column) => column.name !== name));
+  const taken = lineWidth(columns.map(({ width }) => width));
+  const bars = barsOf(result, options.width === undefined ? undefined : options.width - taken);
   const heads = Math.max(...columns.map((column) => column.head.length));
   const bold = (text: string): string => (options.color ? `\u001b[1m${text}\u001b[22m` : text);
   const lines: string[] = [];
-  for (let line = 0; line < heads; line += 1) {
-    lines.push(bold(joined(columns, (column) => column.head[line - heads + column.head.length] ?? '')));
+  for (let nth = 0; nth < heads; nth += 1) {
+    lines.push(bold(line(columns, ({ head }) => head[nth - heads + head.length] ?? '')));
   }
-  lines.push(joined(columns, (column) => '─'.repeat(column.width)));
+  lines.push(line(columns, ({ width }) => '─'.repeat(width)));
   for (const index of result.rows.keys()) {
     const bar = bars ? GAP + (bars[index] ?? '') : '';
-    lines.push(joined(columns, (column) => column.cells[index] ?? '') + bar);
+    lines.push(line(columns, ({ cells }) => cells[index] ?? '') + bar);
   }
   if (leftOut.length > 0) {
     const names = leftOut.map(({ name }) => name).join(', ');
     const note = `Columns left out on this narrow terminal: ${names}. A wider one or --format csv shows all.`;
     lines.push('', ...wrapped(note, options.width ?? note.length));
   }
-  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+  return `${lines.map((text) => text.trimEnd()).join('\n')}\n`;
 }
 
-/** Leaves out detail columns, then the last ones; shortens text, never numbers. */
-function fitted(result: ReportResult, width: number | undefined): Column[] {
-  const all = result.columns.map((column) => measured(result, column));
-  if (width === undefined || lineWidth(all) <= width) return all;
-  const columns = all.filter(({ column }) => !column.isDetail);
-  const narrowest = (): number =>
-    columns.reduce(
-      (sum, column) =>
-        sum +
-        GAP.length +
-        (column.column.type === 'text' ? Math.min(column.width, MIN_TEXT_WIDTH) : column.width),
-      -GAP.length,
-    );
-  while (narrowest() > width) {
-    const last = columns.findLastIndex(({ column }, at) => at > 0 && !ALWAYS_SHOWN.has(column.name));
-    if (last < 0) break;
-    columns.splice(last, 1);
-  }
-  const widths = columns.map((column) => column.width);
-  const total = (): number => widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
-  while (total() > width) {
-    let widest = -1;
-    for (const [index, { column }] of columns.entries()) {
-      const size = widths[index] ?? 0;
-      const isWider = widest < 0 || size > (widths[widest] ?? 0);
-      if (column.type === 'text' && size > MIN_TEXT_WIDTH && isWider) widest = index;
-    }
-    if (widest < 0) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-  }
-  return columns.map((column, index) => ({
-    ...column,
-    width: widths[index] ?? column.width,
-    cells: column.cells.map((cell) => shortened(cell, widths[index] ?? column.width)),
-  }));
+/** Leaves out detail columns before any other. */
+function onTerminal(all: readonly Column[], width: number): readonly Column[] {
+  if (lineWidth(all.map((column) => column.width)) <= width) return all;
+  const columns = all.filter(({ isDetail }) => !isDetail);
+  return fitted(columns, { width, minTextWidth: MIN_TEXT_WIDTH });
 }
 
 function measured(result: ReportResult, column: ReportColumn): Column {
-  const cells = result.rows.map((row) => cellLabel(row[column.name] ?? null, column));
+  const { name, align, isDetail, type } = column;
+  const cells = result.rows.map((row) => cellLabel(row[name] ?? null, column));
   const label = columnLabel(column);
-  const widest = cells.reduce((most, cell) => Math.max(most, stringWidth(cell)), 0);
-  const width = Math.max(widest, ...label.split(' ').map((part) => part.length));
-  return { column, cells, width, head: wrapped(label, width) };
+  const width = Math.max(widestOf(cells), ...label.split(' ').map((part) => part.length));
+  const isKept = ALWAYS_SHOWN.has(name);
+  return {
+    name,
+    align,
+    isDetail,
+    isKept,
+    canShrink: type === 'text',
+    cells,
+    width,
+    head: wrapped(label, width),
+  };
 }
 
 function wrapped(label: string, width: number): string[] {
@@ -100,19 +80,6 @@ function wrapped(label: string, width: number): string[] {
     else lines.push(part);
   }
   return lines;
-}
-
-function joined(columns: readonly Column[], of: (column: Column) => string): string {
-  return columns.map((column) => padded(of(column), column)).join(GAP);
-}
-
-function padded(text: string, { column, width }: Column): string {
-  const space = ' '.repeat(Math.max(0, width - stringWidth(text)));
-  return column.align === 'right' ? space + text : text + space;
-}
-
-function lineWidth(columns: readonly Column[]): number {
-  return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
 }
 
 /** In proportion to the largest of the currency; undefined: no room or no chart. */
@@ -132,15 +99,4 @@ function drawn(share: number, width: number): string {
   const eighths = Math.round(share * width * 8);
   const part = eighths % 8;
   return '█'.repeat(Math.floor(eighths / 8)) + (part > 0 ? ('▏▎▍▌▋▊▉'[part - 1] ?? '') : '');
-}
-
-/** @param width in columns of a terminal, which a wide letter takes two of */
-export function shortened(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  let kept = '';
-  for (const letter of text) {
-    if (stringWidth(kept + letter) > width - 1) break;
-    kept += letter;
-  }
-  return `${kept}…`;
 }

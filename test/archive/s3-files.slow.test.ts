@@ -76,7 +76,7 @@ async function aMachine(dataDir?: string): Promise<Archive> {
 }
 
 const scan = {
-  ...{ records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true },
+  ...{ records: 0, findings: [], findingCount: 0, endsWithLineEnd: true },
   cuts: [],
 };
 

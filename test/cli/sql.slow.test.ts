@@ -74,7 +74,7 @@ describe('billsync sql', () => {
     const shell = join(bin, 'duckdb');
     await writeFile(
       shell,
-      '#!/bin/sh\necho "$@"\nfile=$(echo "$3" | cut -d\\" -f2); grep -c "create or replace temp macro" "$file"\n',
+      '#!/bin/sh\n[ "$1" = --version ] && exit\necho "$@"\nfile=$(echo "$3" | cut -d\\" -f2); grep -c "create or replace temp macro" "$file"\n',
     );
     await chmod(shell, 0o755);
     const env = { BILLSYNC_DATA_DIR: fixture.folder, PATH: `${bin}:${process.env.PATH ?? ''}` };

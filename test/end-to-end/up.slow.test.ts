@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRICS } from '../../lib/metrics.ts';
-import { findProcesses } from '../../lib/processes.ts';
+import { findProcesses, isAlive } from '../../lib/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ForeignService, serviceSettings, startForeignService } from '../support/foreign-service.ts';
 import { billsync, type RunningRole, startRole } from '../support/processes/billsync.ts';
@@ -255,7 +255,7 @@ describe('billsync up', () => {
     // Its processes ended in order, without an alert.
     expect(up.stderr().slice(before)).not.toMatch(/is restarted|alert raised/);
     expect(Date.now() - begun).toBeLessThan(60_000);
-    expect(isRunning(pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
     expect(findProcesses([realpathSync(dataDir)])).toEqual([]);
     expect(readdirSync(join(dataDir, 'run')).filter((name) => /^[a-z]+\.(json|lock)$/.test(name))).toEqual(
       [],
@@ -294,15 +294,6 @@ describe('billsync up', () => {
     expect(open.filter((path) => path !== dataDir)).toEqual([]);
   });
 });
-
-/** An adopted server has no parent that fetches its exit code, so after its end it may stay as a zombie. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
 
 function filesBelow(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })

@@ -27,7 +27,7 @@ test.each([
   [
     'Windows-1252',
     Buffer.from('invoice_number,currency_code,amount,tenant\nI-1,USD,1,Acm\xe9\n', 'latin1'),
-    'line 2, byte 14',
+    'line 2 is not UTF-8',
   ],
   [
     'a decimal comma',

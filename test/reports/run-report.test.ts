@@ -18,7 +18,7 @@ afterAll(() => Promise.all([fixture.remove(), empty.remove()]));
 
 describe('the catalogue', () => {
   test('refuses a report file whose header is incomplete', () => {
-    expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('has no "purpose"');
+    expect(() => parseReport('x', '-- title: A\n-- grain: b\nselect 1')).toThrow('"" is no purpose');
     const whole = '-- title: A\n-- purpose: Spend, 1\n-- grain: b\n-- means: c\n-- order: o\n-- limits: d\n';
     expect(() => parseReport('x', `${whole}-- params: $a float: e`)).toThrow('cannot read the parameter');
     expect(() => parseReport('x', whole.replace('Spend, 1', 'Fun'))).toThrow('"Fun" is no purpose');
@@ -29,6 +29,8 @@ describe('every report', () => {
   test.each(reports.map((report) => report.name))('runs %s without parameters', async (name) => {
     const report = reports.find((each) => each.name === name);
     const result = await fixture.run(name);
+    for (const key of ['title', 'grain', 'means', 'order', 'limits'] as const)
+      expect(report?.[key], key).toBeTruthy();
     const nothing = await empty.run(name);
     expect(nothing.rows).toEqual([]);
     expect(nothing.head.provedPercent).toBeNull();

@@ -1,7 +1,7 @@
 /** Queues of one test, and a pace of milliseconds instead of hours. */
 
 import { randomUUID } from 'node:crypto';
-import type { QueueNames } from '../../worker/create-workers.ts';
+import type { Queues } from '../../workflows/activities.ts';
 import type { InvoiceRoute } from '../../workflows/client/invoice-client.ts';
 import type { Pace } from '../../workflows/pace.ts';
 
@@ -23,7 +23,7 @@ export const QUICK_PACE: Partial<Pace> = {
 };
 
 /** Queues that no other test polls, and the route to them. */
-export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { readonly queues: QueueNames } {
+export function anInvoiceRoute(pace: Partial<Pace> = {}): InvoiceRoute & { readonly queues: Queues } {
   const name = randomUUID();
   return {
     environment: 'test',

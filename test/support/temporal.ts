@@ -4,8 +4,9 @@ import { pino } from 'pino';
 import { inject } from 'vitest';
 import { createDataConverter } from '../../lib/temporal/codec.ts';
 import { connectTemporal, openConnection } from '../../lib/temporal/connect.ts';
-import { createWorkers, type QueueNames } from '../../worker/create-workers.ts';
+import { createWorkers } from '../../worker/create-workers.ts';
 import { installRuntime } from '../../worker/runtime.ts';
+import type { Queues } from '../../workflows/activities.ts';
 
 /** The same for every test process, since they share histories on one server. */
 export const TEST_KEYS = [{ id: 'test', key: new Uint8Array(32).fill(7) }];
@@ -37,7 +38,7 @@ export type RunningWorkers = Awaited<ReturnType<typeof startWorkers>>;
 /** Both workers on the route's queues, until `stop`. Starting a pair costs half a second: share it within a file. */
 export async function startWorkers(
   temporal: TemporalForTests,
-  queues: QueueNames,
+  queues: Queues,
   activities: { readonly billing: object; readonly warehouse: object },
 ) {
   const workers = await createWorkers({

@@ -13,7 +13,7 @@ import {
   applyReportSchedule,
   listReportSchedules,
   removeReportSchedule,
-  triggerReportSchedule,
+  reportScheduleId,
 } from '../../workflows/client/schedules.ts';
 import { eventually } from '../support/eventually.ts';
 import { testFolder } from '../support/folders.ts';
@@ -89,6 +89,9 @@ const scheduled = (changes: Partial<ScheduledReport> = {}): ScheduledReport => (
   ...changes,
 });
 
+const trigger = (report: string): Promise<void> =>
+  temporal.client.schedule.getHandle(reportScheduleId(settings.environment, report)).trigger();
+
 describe('a scheduled report', () => {
   test('is written for its period, announced, and leaves no partial file', async () => {
     await applyReportSchedule(
@@ -97,7 +100,7 @@ describe('a scheduled report', () => {
       { cadence: 'daily', scheduled: scheduled() },
       queues,
     );
-    await triggerReportSchedule(temporal.client, settings, name);
+    await trigger(name);
     const path = join(folder, 'new', 'folder', `${name}-2026-04-02.json`);
     const text = await eventually(() => readFile(path, 'utf8').catch(() => null));
     const rows = JSON.parse(text) as { billing_cost: string }[];
@@ -152,7 +155,7 @@ describe('a scheduled report', () => {
     const announced = () => announcements.filter(({ key }) => key === `report/${path}`);
     const contents = async () =>
       Promise.all((await readdir(path)).sort().map((file) => readFile(join(path, file), 'utf8')));
-    await triggerReportSchedule(temporal.client, settings, statements.name);
+    await trigger(statements.name);
     await eventually(() => announced()[0]);
     const [lines = '', statement = ''] = await contents();
     expect(lines.match(/\r\n/g)).toHaveLength(2);
@@ -160,8 +163,7 @@ describe('a scheduled report', () => {
     expect(announced()[0]?.detail).toContain('1 statement of 2026-03 · 2.0000 USD');
     // A schedule skips a run while the previous one is in progress.
     await eventually(async () => {
-      if (announced()[1] === undefined)
-        await triggerReportSchedule(temporal.client, settings, statements.name);
+      if (announced()[1] === undefined) await trigger(statements.name);
       return announced()[1];
     });
     expect(await contents()).toEqual([lines, statement]);

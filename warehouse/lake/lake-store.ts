@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
-import { isDamagedFile } from '../../lib/files/published-file.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { retry } from '../../lib/retry.ts';
@@ -33,7 +32,6 @@ interface IngestLakeOptions {
   /** Orders the callers of this process: one that waits here holds no connection, unlike one that waits for PostgreSQL. */
   readonly locks: KeyedMutex;
   readonly deferFacts?: boolean;
-  readonly onProgress?: IngestOptions['onProgress'];
   readonly onMissing?: IngestOptions['onMissing'];
 }
 
@@ -58,11 +56,11 @@ export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
   });
 }
 
-const NOTHING: Ingested = { events: 0, facts: 0, changes: 0, setAside: [], readAgain: [] };
+const NOTHING: Ingested = { events: 0, changes: 0, setAside: [], readAgain: [] };
 
 function ingestAlone(
   ledgers: LedgerOnOne,
-  { ledger, archive, now, deferFacts = false, onProgress, onMissing }: IngestLakeOptions,
+  { ledger, archive, now, deferFacts = false, onMissing }: IngestLakeOptions,
 ): Promise<Ingested> {
   let invoices: readonly string[] = [];
   return ingest({
@@ -81,7 +79,6 @@ function ingestAlone(
       invoices = invoiceIds;
       return work();
     },
-    onProgress,
     onMissing,
   });
 }
@@ -122,7 +119,7 @@ async function flushFiles(session: Session, span: Params): Promise<void> {
 }
 
 /** Removes rows of loads whose writer ended before a ledger counted them; loads in progress stay. */
-export async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {
+async function removeLeftovers(database: Database, ledger: Ledger): Promise<readonly number[]> {
   const removed: number[] = [];
   for (const row of await database.use((session) => session.once('leftover-loads'))) {
     const loadId = Number(row.load_id);
@@ -260,16 +257,6 @@ export class LakeStore implements Store {
   /** Such steps change nothing that counts, so one that found no free connection is repeated. */
   aroundStep<T>(work: () => Promise<T>): Promise<T> {
     return retry(work, { attempts: STEP_ATTEMPTS, pauseMs: STEP_PAUSE_MS, passes: isCatalogFull });
-  }
-
-  async beforeVerify(): Promise<void> {
-    const { database, ledger, log } = this.#parts;
-    const loadIds = await removeLeftovers(database, ledger).catch((error: unknown) => {
-      // `verify` reads every file and reports the damaged ones.
-      if (!isDamagedFile(error)) throw error;
-      return [];
-    });
-    if (loadIds.length > 0) log.warn({ loadIds }, 'removed rows of loads that never came to count');
   }
 
   /** Readers see every commit at once; the number is for watchers of the file. */

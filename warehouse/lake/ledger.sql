@@ -135,6 +135,10 @@ select
     (select max(received_at) from event_ledger)
 returning sequence, invoices::float8 as invoices, shipments::float8 as shipments, iso(published_at) as published_at
 
+-- name: seed-publication
+insert into publication_log (sequence, published_at, invoices, loaded_invoices, shipments, events)
+values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0)
+
 -- name: last-sequence
 select coalesce(max(sequence), 0) as sequence from publication_log
 

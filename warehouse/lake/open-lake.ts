@@ -4,9 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Archive } from '../../archive/archive.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
-import type { CatchUpProgress, CaughtUp } from '../catch-up.ts';
-import { loadFact, lossOf, recordFailedLoads, repeatUnrepeated, reportSetAside } from '../catch-up.ts';
+import { type CaughtUp, catchUp, type OnProgress, recordMissingFacts } from '../catch-up.ts';
 import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
@@ -72,10 +70,9 @@ export function lakeAddress(
 }
 
 export interface PrepareLake {
-  readonly options: Pick<
-    OpenWarehouseOptions,
-    'settings' | 'archive' | 'log' | 'onCatchUp' | 'onSetAside' | 'onFatal'
-  >;
+  readonly options: Pick<OpenWarehouseOptions, 'settings' | 'archive' | 'log' | 'onSetAside' | 'onFatal'> & {
+    readonly onProgress?: OnProgress;
+  };
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
@@ -83,12 +80,8 @@ export interface PrepareLake {
   readonly isPublished?: boolean;
 }
 
-type CaughtUpLake = Omit<CaughtUp, 'lastLoadId'>;
-
 /** The caller makes sure that no other process does. */
-export async function prepareLake(
-  prepare: PrepareLake,
-): Promise<CaughtUpLake & { readonly database: Database }> {
+export async function prepareLake(prepare: PrepareLake): Promise<CaughtUp & { readonly database: Database }> {
   const { options, ledger, place, now, isPublished = true } = prepare;
   const { settings } = options;
   const paths = warehousePaths(settings);
@@ -133,50 +126,28 @@ function replacedOnce(generation: number): string {
     end $$`;
 }
 
-async function catchUpLake({ options, ledger, now }: PrepareLake, database: Database): Promise<CaughtUpLake> {
-  const { archive, log, onCatchUp, onSetAside } = options;
-  const progress: CatchUpProgress = { events: 0, facts: 0, loadsDone: 0, loadsOf: 0 };
-  const ingested = await ingestLake({
-    ledger,
-    archive,
-    now: now(),
-    locks: new KeyedMutex(),
-    onProgress: (done) => onCatchUp?.({ ...progress, ...done }),
-  });
-  const { events, facts } = ingested;
-  const { repeated, failed, purged, highest } = await repeatUnrepeated({
-    ...{ database, archive, log, ledgers: ledger },
+async function catchUpLake(
+  { options: { archive, log, onSetAside, onProgress }, ledger, now }: PrepareLake,
+  database: Database,
+): Promise<CaughtUp> {
+  const caughtUp = await catchUp({
+    ...{ database, ledgers: ledger, archive, log, onSetAside, onProgress },
+    ingest: () => ingestLake({ ledger, archive, now: now(), locks: new KeyedMutex() }),
     transactionsOf: (files) => lakeTransactions(ledger, files),
-    onDone: (loadsDone, loadsOf) => onCatchUp?.({ events, facts, loadsDone, loadsOf }),
+    onInvoices: (invoiceIds, work) => ledger.onInvoices(invoiceIds, work),
     onRepeated: async ({ loadId }) => {
       await ledger.all('mark-recorded', { load_id: loadId });
     },
   });
-  if (failed.length > 0) {
-    const invoiceIds = failed.flatMap(({ fact }) => uuidOrNull(fact.invoiceId) ?? []);
-    await ledger.onInvoices(invoiceIds, (transaction) => recordFailedLoads(transaction, failed));
-  }
-  await ledger.all('delete-unrepeated');
   // Needed without missing loads too: a process may have ended after it repeated the last one.
-  await ledger.all('skip-load-ids', { highest });
-  await recordMissingFacts(ledger, archive, log);
-  return {
-    events,
-    loadsRepeated: repeated,
-    losses: [...failed.map(lossOf), ...reportSetAside(ingested, { log, onSetAside })],
-    purged,
-  };
+  await ledger.all('skip-load-ids', { highest: caughtUp.highest });
+  await recordUnrecorded(ledger, archive, log);
+  return caughtUp;
 }
 
 /** The facts that a crash between commit and fact left out, with the time of the load. */
-export async function recordMissingFacts(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
-  for (const load of await ledger.all('unrecorded-loads')) {
-    // Another writer may be about to archive the same fact; duplicates count once.
-    await archive.putFact(loadFact(load));
-    await ledger.all('mark-recorded', { load_id: Number(load.load_id) });
-    log.warn(
-      { invoiceId: load.invoice_id, loadId: load.load_id },
-      'archived the fact of a load that a crash had interrupted',
-    );
-  }
+export async function recordUnrecorded(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
+  const unrecorded = await ledger.all('unrecorded-loads');
+  await recordMissingFacts(unrecorded, archive, log);
+  for (const load of unrecorded) await ledger.all('mark-recorded', { load_id: Number(load.load_id) });
 }

@@ -11,7 +11,7 @@ import { outcomeOf, RebuildLossError } from '../rebuild.ts';
 import { generationPath } from './attach-lake.ts';
 import { currentGeneration, dropGenerations, moveTo } from './generation.ts';
 import { Ledger } from './ledger.ts';
-import { enterLake, lakeAddress, openLake, prepareLake, recordMissingFacts } from './open-lake.ts';
+import { enterLake, lakeAddress, openLake, prepareLake, recordUnrecorded } from './open-lake.ts';
 
 /** @throws warehouse-locked a writer has the lake open; RebuildLossError the new lake would hold less */
 export async function rebuildLake(options: RebuildOptions): Promise<CompletedRebuild> {
@@ -42,7 +42,7 @@ interface Next {
 
 /** Keeps writers out until `use` has ended. A generation that was not moved to is removed. */
 async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise<T>): Promise<T> {
-  const { settings, log, onProgress } = options;
+  const { settings, log } = options;
   const now = options.now ?? (() => new Date());
   const { address, dataPath } = lakeAddress(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
@@ -66,7 +66,7 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
     await dropNext();
     const before = await readBefore(counted, options);
     const { database, ...caughtUp } = await prepareLake({
-      options: { ...options, ...(onProgress === undefined ? {} : { onCatchUp: onProgress }) },
+      options,
       ledger: made,
       place: { address, dataPath, generation: next },
       now,
@@ -99,7 +99,7 @@ async function readBefore(counted: Ledger, { archive, log }: RebuildOptions): Pr
   try {
     const heldRecords = await readHeldRecords(counted);
     // Facts that a crash left out are only in the warehouse.
-    await recordMissingFacts(counted, archive, log);
+    await recordUnrecorded(counted, archive, log);
     return heldRecords;
   } catch (error) {
     if (!isMissingTable(error)) throw error;

@@ -34,7 +34,6 @@ export interface IngestRequest {
 
 export interface Ingested {
   readonly events: number;
-  readonly facts: number;
   readonly changes: number;
   /** Without records that were reported before. */
   readonly setAside: readonly SetAside[];
@@ -49,7 +48,6 @@ export interface IngestOptions {
   readonly now: Date;
   readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
   readonly deferFacts?: boolean;
-  readonly onProgress?: ((done: { readonly events: number; readonly facts: number }) => void) | undefined;
   readonly onMissing?: OnMissing | undefined;
 }
 
@@ -61,7 +59,6 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     (await database.all('read-cursors')).map((row) => [String(row.stream), String(row.position)]),
   );
   let events = 0;
-  let facts = 0;
   let changes = 0;
   const setAside: SetAside[] = [];
   const readAgain: string[] = [];
@@ -81,9 +78,8 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       invoicesOf: invoicesOfEvents,
       insert: insertEvents,
     });
-    for (const each of ingested.inserted) events += each.fresh.length;
+    events += ingested.fresh;
     setAside.push(...ingested.setAside);
-    options.onProgress?.({ events, facts });
   }
 
   // Facts have no id: read from the beginning, those with a line in the ledgers are skipped by count.
@@ -120,15 +116,13 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
         ),
     });
     setAside.push(...ingested.setAside);
-    facts += lines.length;
-    changes += lines.filter(changesLedgers).length;
+    changes += ingested.fresh;
     before = entries.at(-1)?.cursor ?? before;
-    options.onProgress?.({ events, facts });
   }
   if (unreadable.length > 0) {
     setAside.push(...(await database.transaction((session) => insertSetAside(session, unreadable, now))));
   }
-  return { events, facts, changes: changes + events, setAside, readAgain };
+  return { events, changes: changes + events, setAside, readAgain };
 }
 
 /** Loads that were found missing and not repeated yet, in the order of their ids. */
@@ -225,32 +219,32 @@ interface Entry<Line> {
   readonly cursor: string;
 }
 
-interface Stream<Line, T extends Taken> {
+interface Stream<Line> {
   readonly stream: string;
   readonly placeOf: (line: Line) => string;
   readonly invoicesOf: (lines: readonly Line[]) => readonly string[];
-  readonly insert: (session: Statements, lines: readonly Line[]) => Promise<T>;
+  readonly insert: (session: Statements, lines: readonly Line[]) => Promise<Taken>;
 }
 
-interface IngestedEntries<T> {
-  readonly inserted: readonly T[];
+interface IngestedEntries {
+  readonly fresh: number;
   readonly setAside: readonly SetAside[];
 }
 
 /** One transaction; if a record fails, halves of the batch, until the failing record is alone and is set aside. */
-async function ingestEntries<Line, T extends Taken>(
+async function ingestEntries<Line>(
   options: IngestOptions,
   entries: readonly Entry<Line>[],
-  stream: Stream<Line, T>,
-): Promise<IngestedEntries<T>> {
+  stream: Stream<Line>,
+): Promise<IngestedEntries> {
   const { database, lock, now } = options;
   const lines = entries.map(({ line }) => line);
   const [first] = lines;
   const position = entries.at(-1)?.cursor;
-  if (first === undefined || position === undefined) return { inserted: [], setAside: [] };
+  if (first === undefined || position === undefined) return { fresh: 0, setAside: [] };
   const cursor = { stream: stream.stream, position };
   try {
-    const inserted = await lock(stream.invoicesOf(lines), () =>
+    const { fresh } = await lock(stream.invoicesOf(lines), () =>
       database.transaction(async (session) => {
         const taken = await stream.insert(session, lines);
         await refreshInvoices(session, taken);
@@ -258,7 +252,7 @@ async function ingestEntries<Line, T extends Taken>(
         return taken;
       }),
     );
-    return { inserted: [inserted], setAside: [] };
+    return { fresh, setAside: [] };
   } catch (error) {
     if (!isRecordError(error)) throw error;
     if (entries.length === 1) {
@@ -267,16 +261,13 @@ async function ingestEntries<Line, T extends Taken>(
         await moveCursor(session, cursor);
         return insertSetAside(session, [record], now);
       });
-      return { inserted: [], setAside };
+      return { fresh: 0, setAside };
     }
   }
   const half = Math.ceil(entries.length / 2);
   const before = await ingestEntries(options, entries.slice(0, half), stream);
   const after = await ingestEntries(options, entries.slice(half), stream);
-  return {
-    inserted: [...before.inserted, ...after.inserted],
-    setAside: [...before.setAside, ...after.setAside],
-  };
+  return { fresh: before.fresh + after.fresh, setAside: [...before.setAside, ...after.setAside] };
 }
 
 /** An upsert costs five times as much. */
@@ -288,15 +279,8 @@ async function moveCursor(
   if (moved.length === 0) await session.all('insert-cursor', cursor);
 }
 
-export interface TakenEvents extends Taken {
-  /** Ids that were not in the ledger, or only as quarantined. */
-  readonly fresh: readonly string[];
-}
-
-export async function insertEvents(
-  session: Statements,
-  events: readonly ArchivedEvent[],
-): Promise<TakenEvents> {
+/** Those that were not in the ledger, or only as quarantined. */
+export async function insertEvents(session: Statements, events: readonly ArchivedEvent[]): Promise<Taken> {
   // A statement must not have an id twice; the first record is the one that the archive keeps.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
   const params = { event_ids: wellFormedJson([...byId.keys()]) };
@@ -311,7 +295,7 @@ export async function insertEvents(
   }
   const fresh = [...byId.values()];
   const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
-  if (fresh.length === 0) return { fresh: [], invoiceIds: [], since, hasAttention: false };
+  if (fresh.length === 0) return { fresh: 0, invoiceIds: [], since, hasAttention: false };
   if (released.length > 0) {
     const event_ids = wellFormedJson(released.map(({ eventId }) => eventId));
     await session.all('release-events', { event_ids });
@@ -322,7 +306,7 @@ export async function insertEvents(
   await session.insert('event_ledger', lines);
   const ids = lines.flatMap(({ invoice_id: id }) => (typeof id === 'string' ? [id] : []));
   return {
-    fresh: fresh.map(({ eventId }) => eventId),
+    fresh: fresh.length,
     invoiceIds: [...new Set(ids)],
     since,
     hasAttention: false,
@@ -335,7 +319,10 @@ export async function insertFacts(session: Statements, facts: readonly Fact[]): 
   for (const [name, batch] of Object.entries(lines)) {
     if (batch.length > 0) await session.insert(`${name}_ledger`, batch);
   }
-  return { invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 };
+  return {
+    fresh: facts.filter(changesLedgers).length,
+    ...{ invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 },
+  };
 }
 
 function oldest(instants: readonly string[]): string {

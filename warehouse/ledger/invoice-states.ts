@@ -16,6 +16,8 @@ export interface HeldInvoice {
 }
 
 export interface Taken {
+  /** How many records changed a ledger. */
+  readonly fresh: number;
   readonly invoiceIds: readonly string[];
   /** ISO 8601 UTC; no line is older. */
   readonly since: string;

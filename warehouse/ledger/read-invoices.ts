@@ -1,20 +1,19 @@
-import type { InvoiceHeader, InvoiceState } from '../../lib/wire/names.ts';
+import type { InvoiceState } from '../../lib/wire/names.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
-import { camelCase, type Ledgers, type Params, type Row } from '../duckdb/statements.ts';
+import { camelCase, type Ledgers, type Params } from '../duckdb/statements.ts';
 
 export interface InvoiceSummary {
   readonly invoiceId: string;
-  readonly partnerId: string | null;
-  readonly header: Partial<InvoiceHeader>;
+  readonly tenantId: string | null;
+  readonly partnerTenantId: string | null;
   readonly state: InvoiceState;
   readonly reasonCode: string | null;
   readonly reason: string | null;
   readonly voidBasis: VoidBasis | null;
   readonly restoredAt: string | null;
   readonly stateSince: string;
-  readonly firstSeenAt: string;
   readonly loadedSha256: string | null;
   readonly loadedVersion: number | null;
   readonly shipments: number | null;
@@ -78,7 +77,7 @@ export async function readInvoicesOf(
   const ids = [...new Set(invoiceIds.flatMap((invoiceId) => uuidOrNull(invoiceId) ?? []))];
   if (ids.length === 0) return invoiceIds.map(() => null);
   const rows = await database.all('select-invoices', { invoice_ids: ids.join(',') });
-  const found = new Map(rows.map((row) => [String(row.invoice_id), toSummary(row)]));
+  const found = new Map(rows.map((row) => [String(row.invoice_id), camelCase<InvoiceSummary>(row)]));
   return invoiceIds.map((invoiceId) => found.get(uuidOrNull(invoiceId) ?? '') ?? null);
 }
 
@@ -92,54 +91,8 @@ export async function readLedgerStatuses(
   return rows.map((row) => camelCase<LedgerStatus>(row));
 }
 
-function toSummary(row: Row): InvoiceSummary {
-  return {
-    invoiceId: String(row.invoice_id),
-    partnerId: text(row.partner_id),
-    header: toHeader(row),
-    state: row.state as InvoiceState,
-    reasonCode: text(row.reason_code),
-    reason: text(row.reason),
-    voidBasis: text(row.void_basis) as InvoiceSummary['voidBasis'],
-    restoredAt: text(row.restored_at),
-    stateSince: String(row.state_since),
-    firstSeenAt: String(row.first_seen_at),
-    loadedSha256: text(row.file_sha256),
-    loadedVersion: count(row.version),
-    shipments: count(row.shipments),
-    billingCost: text(row.billing_cost),
-  };
-}
-
-/** Without the keys that the service did not state. */
-function toHeader(row: Row): Partial<InvoiceHeader> {
-  const level = row.invoice_level;
-  const header = {
-    invoiceId: String(row.invoice_id),
-    partnerInvoiceId: text(row.partner_invoice_id) ?? undefined,
-    tenantId: level === null ? undefined : text(row.tenant_id),
-    partnerTenantId: level === null ? undefined : text(row.partner_tenant_id),
-    invoiceNumber: text(row.invoice_number) ?? undefined,
-    invoiceStatus: text(row.service_status) ?? undefined,
-    invoiceStartDate: text(row.invoice_start_date) ?? undefined,
-    invoiceEndDate: text(row.invoice_end_date) ?? undefined,
-    invoiceDate: text(row.invoice_date) ?? undefined,
-    invoiceDueDate: text(row.invoice_due_date) ?? undefined,
-    currencyCode: text(row.currency_code) ?? undefined,
-    invoiceTotalAmount: text(row.stated_total) ?? undefined,
-    totalTransactionCount: count(row.stated_shipments) ?? undefined,
-  };
-  return Object.fromEntries(
-    Object.entries(header).filter(([, value]) => value !== undefined),
-  ) as Partial<InvoiceHeader>;
-}
-
 function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
 }
 
 /** One limited statement for each kind, so that the cost does not depend on the number of all invoices. */

@@ -224,11 +224,9 @@ with chosen as materialized (
     select * from invoice_state where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
 )
 select
-    i.invoice_id::text as invoice_id, i.partner_id, i.invoice_number, i.partner_invoice_id, i.invoice_level, i.tenant_id,
-    i.partner_tenant_id, i.service_status, i.invoice_start_date, i.invoice_end_date, i.invoice_date, i.invoice_due_date,
-    i.currency_code, i.stated_total, i.stated_shipments::float8 as stated_shipments,
-    i.void_basis, iso(i.restored_at) as restored_at, i.state, i.reason_code, i.reason, iso(i.state_since) as state_since, iso(i.first_seen_at) as first_seen_at,
-    l.file_sha256, l.version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
+    i.invoice_id::text as invoice_id, i.tenant_id, i.partner_tenant_id, i.state, i.reason_code, i.reason, i.void_basis,
+    iso(i.restored_at) as restored_at, iso(i.state_since) as state_since,
+    l.file_sha256 as loaded_sha256, l.version as loaded_version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
 from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 

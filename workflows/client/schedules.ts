@@ -211,11 +211,3 @@ export async function listReportSchedules(
   }
   return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
-
-export async function triggerReportSchedule(
-  client: Client,
-  { environment }: Environment,
-  name: string,
-): Promise<void> {
-  await client.schedule.getHandle(reportScheduleId(environment, name)).trigger(ScheduleOverlapPolicy.SKIP);
-}

@@ -150,24 +150,24 @@ describe('a finding', () => {
       looks += 1;
       return NOW;
     };
-    const watch = watchCosts(options({ pauseMs: 60_000, now }));
+    const watch = watchCosts(options({ now }));
     for (let publication = 0; publication < 50; publication += 1) watch.published();
-    await expect.poll(() => raised.length).toBe(1);
-    for (let publication = 0; publication < 50; publication += 1) watch.published();
-    await watch.close();
+    await watch.check.run();
+    await watch.check.run();
     expect([looks, raised.length]).toEqual([1, 1]);
+    watch.published();
+    await watch.check.run();
+    expect([looks, raised.length]).toEqual([2, 1]);
   });
 });
 
 test('reports findings that cannot be recorded, with the file', async () => {
   await write(SPEND);
   await mkdir(inStore('cost-findings.json'));
-  const watch = watchCosts(options({ pauseMs: 60_000 }));
-  watch.published();
-  await expect
-    .poll(() => raised)
-    .toMatchObject([{ key: 'cost-rules', detail: `${inStore('cost-findings.json')}: it is a folder` }]);
-  await watch.close();
+  await watchCosts(options()).check.run();
+  expect(raised).toMatchObject([
+    { key: 'cost-rules', detail: `${inStore('cost-findings.json')}: it is a folder` },
+  ]);
 });
 
 describe('invalid rules', () => {

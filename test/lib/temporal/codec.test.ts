@@ -21,13 +21,6 @@ async function first(payloads: Promise<Payload[]>): Promise<Payload> {
 }
 
 describe('codec', () => {
-  test('decrypts what it encrypted', async () => {
-    const codec = createCodec([oldKey]);
-    const value = { url: secret, nested: [1, null, 'é'] };
-    const decoded = await first(codec.decode(await codec.encode([payload(value)])));
-    expect(defaultPayloadConverter.fromPayload(decoded)).toEqual(value);
-  });
-
   test('leaves nothing readable', async () => {
     const encrypted = await first(createCodec([oldKey]).encode([payload(secret)]));
     const everything = JSON.stringify(encrypted) + Buffer.from(encrypted.data ?? []).toString('latin1');
@@ -41,9 +34,10 @@ describe('codec', () => {
   });
 
   test('decrypts with every key and encrypts with the first', async () => {
-    const before = await createCodec([oldKey]).encode([payload('kept')]);
+    const value = { url: secret, nested: [1, null, 'é'] };
+    const before = await createCodec([oldKey]).encode([payload(value)]);
     const rotated = createCodec([newKey, oldKey]);
-    expect(defaultPayloadConverter.fromPayload(await first(rotated.decode(before)))).toBe('kept');
+    expect(defaultPayloadConverter.fromPayload(await first(rotated.decode(before)))).toEqual(value);
     const [after] = await rotated.encode([payload('new')]);
     expect(Buffer.from(after?.metadata?.['encryption-key-id'] ?? []).toString()).toBe('new');
   });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseErrorBody, parseExportLocation, parsePing, parseToken } from '../../../lib/wire/api.ts';
 import { MalformedAnswerError } from '../../../lib/wire/json.ts';
-import { DetailsReader } from '../../../lib/wire/parse-details.ts';
 import { parseDetails } from './parse-whole-details.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';
@@ -203,21 +202,6 @@ describe('parseDetails (spec 4.4, shape not shown)', () => {
     ['Latin-1', Buffer.from(`{"name":"Südwind","id":"${INVOICE}","status":"VOID"}`, 'latin1'), {}],
   ])('reads %s', (_, body, more) => {
     expect(parseDetails(body, { ...options, ...more }).status).toBe('voided');
-  });
-
-  test('reads the same from any two pieces', () => {
-    const body = bytes({
-      a: 'Übernacht 🚚 \\ud83d',
-      invoice: { id: INVOICE, status: 'VOID', invoiceTotalAmount: -12.5e-3 },
-    });
-    const whole = parseDetails(body, options);
-    expect(whole.header.invoiceTotalAmount).toBe('-0.0125');
-    for (let cut = 0; cut <= body.length; cut++) {
-      const reader = new DetailsReader(options);
-      reader.push(body.subarray(0, cut));
-      reader.push(body.subarray(cut));
-      expect(reader.end()).toEqual(whole);
-    }
   });
 
   test.each([

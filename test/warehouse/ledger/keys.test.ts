@@ -24,7 +24,7 @@ async function ingestOne(event: ArchivedEvent, meanwhile = async (): Promise<voi
     const taken = await insertEvents(session, [event]);
     await meanwhile();
     await refreshInvoices(session, taken);
-    return taken.fresh.length;
+    return taken.fresh;
   });
 }
 
