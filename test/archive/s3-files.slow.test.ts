@@ -292,25 +292,6 @@ describe('a warehouse over it', () => {
     return file;
   }
 
-  test('is verified against the bucket', async () => {
-    const machine = await open(false);
-    const { warehouse } = machine;
-    try {
-      const file = await load(machine);
-      const verify = async () => (await warehouse.verify({ full: true })).drift.map(({ rule }) => rule);
-      expect(await verify()).toEqual([]);
-      await damage(file, 'other bytes');
-      expect(await verify()).toEqual(['hash']);
-      await lose(file);
-      expect(await verify()).toEqual(['file-missing']);
-      expect((await warehouse.verify({ full: false })).drift).toEqual([]);
-      await archiveCsv(machine, csv);
-      expect(await verify()).toEqual([]);
-    } finally {
-      await warehouse.close();
-    }
-  });
-
   test.each([
     ['whole', 2, []],
     ['damaged', 0, ['load-missing']],
