@@ -4,7 +4,7 @@ import { activityInfo, cancellationSignal, getClient, heartbeat } from '@tempora
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { BillingService, InvoiceDetails } from '../billing/billing-service.ts';
 import { isBillingError } from '../billing/errors.ts';
-import { createSemaphore } from '../lib/semaphore.ts';
+import { forEachBounded } from '../lib/semaphore.ts';
 import { compareDecimals } from '../lib/wire/decimal.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 import type { LedgerStatus } from '../lib/wire/warehouse-requests.ts';
@@ -34,11 +34,20 @@ export function createBackfillActivities(
       const findings: (Finding | null)[] = Array.isArray(before) ? [...before] : invoiceIds.map(() => null);
       const open = invoiceIds.map((_, index) => index).filter((index) => findings[index] === null);
       const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(findings));
+      const stop = new AbortController();
+      const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
+      // Every call listens to it; Node warns about more than ten listeners.
+      setMaxListeners(0, signal);
       try {
-        await forEachConcurrently(open, concurrency, async (index, signal) => {
+        await forEachBounded(open, Math.max(1, concurrency), async (index) => {
           const invoiceId = invoiceIds[index] ?? '';
           const ledger = byId.get(invoiceId.toLowerCase()) ?? null;
-          findings[index] = checkLedger(ledger) ?? (await survey(dependencies, invoiceId, ledger, signal));
+          const find = survey(dependencies, invoiceId, ledger, signal);
+          findings[index] = await find.catch((error: unknown) => {
+            stop.abort();
+            cancellationSignal().throwIfAborted();
+            throw error;
+          });
         });
       } finally {
         heartbeats.stop();
@@ -80,6 +89,8 @@ async function survey(
   ledger: LedgerStatus | null,
   signal: AbortSignal,
 ): Promise<Finding> {
+  const known = checkLedger(ledger);
+  if (known !== null) return known;
   for (;;) {
     try {
       const details = await alertRefusedCredentials(alerts, () => detailsOf(service, invoiceId, signal));
@@ -156,24 +167,4 @@ function matchesTotals(ledger: LedgerStatus, { header }: InvoiceDetails): boolea
   const counts = [ledger.statedShipments, ledger.shipments].filter((known) => known !== null);
   const isKnownTotal = total === undefined || totals.some((known) => compareDecimals(known, total) === 0);
   return isKnownTotal && (count === undefined || counts.includes(count));
-}
-
-async function forEachConcurrently(
-  items: readonly number[],
-  concurrency: number,
-  work: (item: number, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const stop = new AbortController();
-  const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
-  // Every call listens to it; Node warns about more than ten listeners.
-  setMaxListeners(0, signal);
-  const semaphore = createSemaphore(Math.max(1, concurrency));
-  const running = items.map((item) => semaphore(() => work(item, signal), signal));
-  try {
-    await Promise.all(running);
-  } catch (error) {
-    stop.abort();
-    await Promise.allSettled(running);
-    throw error;
-  }
 }
