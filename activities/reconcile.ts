@@ -11,8 +11,6 @@ import {
 import type { Gap, WarehouseDependencies } from './dependencies.ts';
 
 const MAX_INBOX_AGE_MS = 10 * 60_000;
-/** The workflow requests a repaired file itself; the same bytes would be rejected again. */
-const NEVER_RETRIED = ['csv-rejected'];
 
 export function createReconcileActivities({
   warehouse,
@@ -54,8 +52,8 @@ export function createReconcileActivities({
       const { recheckLoadedDays: recheckDays } = settings;
       // A refused delivery has no partner.
       const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
-      const options = { partnerId, confirmVoids, neverRetried: NEVER_RETRIED };
-      const { unfinished, ...others } = await warehouse.due({ until, limit, recheckDays, ...options });
+      const request = { until, limit, recheckDays, partnerId, confirmVoids };
+      const { unfinished, ...others } = await warehouse.due(request);
       const open = unfinished.length === 0 ? new Set() : await openInvoices(environment);
       const unwatched = unfinished.filter(
         (invoice) => !open.has(invoiceWorkflowId({ environment, ...invoice })),

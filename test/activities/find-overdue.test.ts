@@ -51,7 +51,7 @@ function activities(recheckLoadedDays = 60) {
 async function runAt(ms: number, { limit = 1_000, days = 60 } = {}) {
   const due = await t.warehouse.due({
     ...{ until: new Date(ms).toISOString(), limit, recheckDays: days },
-    ...{ partnerId: null, neverRetried: ['csv-rejected'] },
+    partnerId: null,
   });
   for (const invoices of [due.toRecheck, due.toRetry]) {
     const ids = invoices.map(({ invoiceId }) => invoiceId);
@@ -110,7 +110,7 @@ describe('an invoice of the reconciliation', () => {
     const unfinished = async (confirmVoids?: boolean) => {
       const request = { until: new Date(LOADED_AT).toISOString(), limit: 10, recheckDays: 60 };
       const settings = confirmVoids === undefined ? {} : { confirmVoids };
-      const due = await t.warehouse.due({ ...request, partnerId: null, neverRetried: [], ...settings });
+      const due = await t.warehouse.due({ ...request, partnerId: null, ...settings });
       return due.unfinished.length;
     };
     await haveInvoices(2, 'needs_attention', 'csv-rejected');

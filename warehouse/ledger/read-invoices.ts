@@ -25,7 +25,6 @@ export interface DueRequest {
   readonly limit: number;
   /** Loaded invoices are rechecked until this many days after the invoice date. */
   readonly recheckDays: number;
-  readonly neverRetried: readonly string[];
   /** The partner of invoices that no event announced; null: such invoices are left out. */
   readonly partnerId: string | null;
   /** Whether voids that only an event reported are unfinished; true by default. */
@@ -94,14 +93,13 @@ export async function readLedgerStatuses(
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
   const due = { until, limit, partner_id };
-  const never = request.neverRetried.join(',');
   const read = async (name: string, params: Params): Promise<readonly DueInvoice[]> =>
     (await ledgers.all(name, params)).map((row) => camelCase<DueInvoice>(row));
   const [counted] = await ledgers.all('count-attention');
   return {
     unfinished: await read('unfinished-invoices', { partner_id, confirm_voids: confirmVoids }),
     toRecheck: await read('due-rechecks', { ...due, days }),
-    toRetry: await read('due-retries', { ...due, never }),
+    toRetry: await read('due-retries', due),
     needAttention: Number(counted?.invoices ?? 0),
   };
 }

@@ -67,8 +67,8 @@ from (
         floor(extract(epoch from $until::timestamp - i.state_since) / 86400) as days
     from invoice_state as i
     left join service_checks as a on a.invoice_id = i.invoice_id
-    where i.state = 'needs_attention'
-        and coalesce(i.reason_code, '') not in (select unnest(string_to_array($never, ',')))
+    -- For a rejected file the workflow requests a repaired one itself; the same bytes would be rejected again.
+    where i.state = 'needs_attention' and i.reason_code is distinct from 'csv-rejected'
 ) as parked
 where partner_id is not null
     and (

@@ -183,7 +183,6 @@ describe('the warehouse over a lake', () => {
       until: '2026-03-03T00:00:00Z',
       limit: 10,
       recheckDays: 60,
-      neverRetried: ['csv-rejected'],
     };
     const due = await t.warehouse.due({ ...request, partnerId: 'p' });
     expect(due.toRecheck.map(({ invoiceId }) => invoiceId)).toContain(INVOICE);
