@@ -11,7 +11,7 @@ import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
 import { isWarehouseError } from './errors.ts';
-import type { OnSetAside } from './ledger/ingest.ts';
+import type { OnInvoices, OnSetAside } from './ledger/ingest.ts';
 import {
   findUnrepeated,
   type Ingested,
@@ -55,10 +55,7 @@ interface Stores extends CatchUpOptions {
   readonly ledgers: Ledgers;
   readonly ingest: () => Promise<Ingested>;
   readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
-  readonly onInvoices: (
-    invoiceIds: readonly string[],
-    work: (statements: Statements) => Promise<void>,
-  ) => Promise<void>;
+  readonly onInvoices: OnInvoices;
   readonly onRepeated?: (fact: LoadFact) => Promise<void>;
 }
 
@@ -83,11 +80,11 @@ export async function catchUpFile(
   options: CatchUpOptions & { readonly now: Date },
 ): Promise<CaughtUp & { readonly lastLoadId: number }> {
   const { database, archive, log, now } = options;
+  const onInvoices: OnInvoices = (_invoiceIds, work) => database.transaction(work);
   const caughtUp = await catchUp({
-    ...{ ...options, ledgers: database },
-    ingest: () => ingest({ database, archive, now, lock: (_invoiceIds, work) => work() }),
+    ...{ ...options, ledgers: database, onInvoices },
+    ingest: () => ingest({ database, archive, now, onInvoices }),
     transactionsOf: () => ONE_FILE,
-    onInvoices: (_invoiceIds, work) => database.transaction(work),
   });
   await recordMissingFacts(await database.all('loads-since'), archive, log);
   return { ...caughtUp, lastLoadId: Math.max(caughtUp.highest, await highestLoad(database)) };

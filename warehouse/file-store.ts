@@ -151,7 +151,10 @@ class FileStore implements Store {
         archive,
         now: now(),
         ...request,
-        lock: (ids, work) => this.#locks.runAll([LEDGER, ...ids], () => this.#readWriteLock.shared(work)),
+        onInvoices: (ids, work) =>
+          this.#locks.runAll([LEDGER, ...ids], () =>
+            this.#readWriteLock.shared(() => database.transaction(work)),
+          ),
       }),
     );
   }

@@ -9,7 +9,7 @@ import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Params, Row } from '../duckdb/statements.ts';
-import { type Ingested, type IngestOptions, ingest } from '../ledger/ingest.ts';
+import { type Ingested, ingest, type OnMissing } from '../ledger/ingest.ts';
 import { spanOf } from '../load/commit-load.ts';
 import type { FileLoad, LoadTransactions, NewLoad } from '../load/file-load.ts';
 import { BatchingLoader } from '../load/load-files.ts';
@@ -17,13 +17,7 @@ import { flush } from '../publish.ts';
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
 import { touchPointerFile } from './lake-reader.ts';
-import {
-  holdInvoices,
-  isCatalogFull,
-  type Ledger,
-  type LedgerOnOne,
-  type LedgerTransaction,
-} from './ledger.ts';
+import { holdInvoices, isCatalogFull, type Ledger, type LedgerTransaction } from './ledger.ts';
 
 interface IngestLakeOptions {
   readonly ledger: Ledger;
@@ -32,7 +26,7 @@ interface IngestLakeOptions {
   /** Orders the callers of this process: one that waits here holds no connection, unlike one that waits for PostgreSQL. */
   readonly locks: KeyedMutex;
   readonly deferFacts?: boolean;
-  readonly onMissing?: IngestOptions['onMissing'];
+  readonly onMissing?: OnMissing;
 }
 
 /**
@@ -40,7 +34,7 @@ interface IngestLakeOptions {
  * @returns all zeros when another process did it meanwhile
  */
 export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
-  const { ledger, locks, deferFacts = false } = options;
+  const { ledger, archive, now, locks, deferFacts = false, onMissing } = options;
   return locks.run('#ingest', async () => {
     const { started } = await ledger.first('ingest-runs');
     return ledger.alone('ingest', async (ledgers) => {
@@ -49,7 +43,14 @@ export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
       // A run with a higher number started after this call and has read everything that this call is about.
       if (Number(finished) > Number(started)) return NOTHING;
       const [run] = await ledgers.all('start-ingest');
-      const ingested = await ingestAlone(ledgers, options);
+      const ingested = await ingest({
+        ...{ archive, now, deferFacts, onMissing, database: ledgers },
+        onInvoices: (invoiceIds, work) =>
+          ledgers.transaction(async (transaction) => {
+            await holdInvoices(transaction, invoiceIds, ledger.generation);
+            return work(transaction);
+          }),
+      });
       await ledgers.all('finish-ingest', { run: Number(run?.started), is_whole: !deferFacts });
       return ingested;
     });
@@ -57,31 +58,6 @@ export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
 }
 
 const NOTHING: Ingested = { events: 0, changes: 0, setAside: [], readAgain: [] };
-
-function ingestAlone(
-  ledgers: LedgerOnOne,
-  { ledger, archive, now, deferFacts = false, onMissing }: IngestLakeOptions,
-): Promise<Ingested> {
-  let invoices: readonly string[] = [];
-  return ingest({
-    archive,
-    now,
-    deferFacts,
-    database: {
-      all: ledgers.all,
-      transaction: (work) =>
-        ledgers.transaction(async (transaction) => {
-          await holdInvoices(transaction, invoices, ledger.generation);
-          return work(transaction);
-        }),
-    },
-    lock: (invoiceIds, work) => {
-      invoices = invoiceIds;
-      return work();
-    },
-    onMissing,
-  });
-}
 
 /** Rows first, flushed and not yet counted, then the ledger. Holds the invoices, and one lock per load in progress. */
 export function lakeTransactions(

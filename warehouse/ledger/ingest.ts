@@ -42,11 +42,17 @@ export interface Ingested {
 
 export type OnMissing = (loads: readonly LoadFact[]) => void;
 
-export interface IngestOptions {
-  readonly database: Ledgers;
+/** A transaction that excludes other writers of the invoices. */
+export type OnInvoices = <T>(
+  invoiceIds: readonly string[],
+  work: (statements: Statements) => Promise<T>,
+) => Promise<T>;
+
+interface IngestOptions {
+  readonly database: Pick<Ledgers, 'all'>;
   readonly archive: Archive;
   readonly now: Date;
-  readonly lock: <T>(invoiceIds: readonly string[], work: () => Promise<T>) => Promise<T>;
+  readonly onInvoices: OnInvoices;
   readonly deferFacts?: boolean;
   readonly onMissing?: OnMissing | undefined;
 }
@@ -120,13 +126,17 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     before = entries.at(-1)?.cursor ?? before;
   }
   if (unreadable.length > 0) {
-    setAside.push(...(await database.transaction((session) => insertSetAside(session, unreadable, now))));
+    const inserted = await options.onInvoices([], (session) => insertSetAside(session, unreadable, now));
+    setAside.push(...inserted);
   }
   return { events, changes: changes + events, setAside, readAgain };
 }
 
 /** Loads that were found missing and not repeated yet, in the order of their ids. */
-export async function findUnrepeated(database: Ledgers, archive: Archive): Promise<readonly LoadFact[]> {
+export async function findUnrepeated(
+  database: Pick<Ledgers, 'all'>,
+  archive: Archive,
+): Promise<readonly LoadFact[]> {
   const rows = await database.all('read-cursors');
   const since = rows.find(({ stream }) => stream === 'loads')?.position;
   if (typeof since !== 'string') return [];
@@ -180,7 +190,10 @@ function changesNoInvoice({ kind }: Fact): boolean {
   return kind === 'file' || kind === 'load' || kind === 'duplicate' || kind === 'discard';
 }
 
-async function findMissing(database: Ledgers, facts: readonly Fact[]): Promise<readonly LoadFact[]> {
+async function findMissing(
+  database: Pick<Ledgers, 'all'>,
+  facts: readonly Fact[],
+): Promise<readonly LoadFact[]> {
   const loads = new Map<number, LoadFact>();
   for (const fact of facts) if (fact.kind === 'load') loads.set(fact.loadId, fact);
   if (loads.size === 0) return [];
@@ -237,27 +250,25 @@ async function ingestEntries<Line>(
   entries: readonly Entry<Line>[],
   stream: Stream<Line>,
 ): Promise<IngestedEntries> {
-  const { database, lock, now } = options;
+  const { onInvoices, now } = options;
   const lines = entries.map(({ line }) => line);
   const [first] = lines;
   const position = entries.at(-1)?.cursor;
   if (first === undefined || position === undefined) return { fresh: 0, setAside: [] };
   const cursor = { stream: stream.stream, position };
   try {
-    const { fresh } = await lock(stream.invoicesOf(lines), () =>
-      database.transaction(async (session) => {
-        const taken = await stream.insert(session, lines);
-        await refreshInvoices(session, taken);
-        await moveCursor(session, cursor);
-        return taken;
-      }),
-    );
+    const { fresh } = await onInvoices(stream.invoicesOf(lines), async (session) => {
+      const taken = await stream.insert(session, lines);
+      await refreshInvoices(session, taken);
+      await moveCursor(session, cursor);
+      return taken;
+    });
     return { fresh, setAside: [] };
   } catch (error) {
     if (!isRecordError(error)) throw error;
     if (entries.length === 1) {
       const record = { place: stream.placeOf(first), why: error.message };
-      const setAside = await database.transaction(async (session) => {
+      const setAside = await onInvoices([], async (session) => {
         await moveCursor(session, cursor);
         return insertSetAside(session, [record], now);
       });
