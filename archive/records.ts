@@ -252,7 +252,6 @@ const Description = z.looseObject({
   sizeBytes: Whole,
   scan: z.looseObject({
     records: Whole,
-    longestRecordBytes: Whole,
     findings: z.array(
       z.looseObject({
         line: Whole.nullable(),

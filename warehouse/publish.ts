@@ -1,14 +1,10 @@
-/**
- * The checkpoint comes first, since a copy would lack the contents of the WAL. The last three copies are kept as hard links
- * under their sequence numbers, so that a report can be repeated.
- */
+/** The checkpoint comes first, since a copy would lack the contents of the WAL. */
 
 import { constants } from 'node:fs';
-import { chmod, copyFile, link, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { dataFolder } from '../lib/files/data-folder.ts';
-import { namesIn } from '../lib/files/files.ts';
-import { leftWals } from '../lib/files/published-file.ts';
+import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { exists } from '../lib/files/durable-files.ts';
+import { leftWal, refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import { Database } from './duckdb/database.ts';
 import type { Row } from './duckdb/statements.ts';
@@ -24,8 +20,6 @@ export interface PublishRequest {
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-const KEPT = 3;
-
 /** @throws publication-failed the copy differs; the previous one remains */
 export async function publish(request: PublishRequest): Promise<Publication> {
   const { database, publishedPath } = request;
@@ -35,13 +29,12 @@ export async function publish(request: PublishRequest): Promise<Publication> {
     await chmod(copyPath, 0o400);
     await flush(copyPath);
     await prove(copyPath, proof, request.temporaryFolder);
-    await keep(copyPath, publishedPath, publication.sequence);
-    const removedWals = await leftWals(publishedPath);
+    const removedWal = await leftWal(publishedPath);
     // Every reader would apply a write-ahead log beside its file.
-    for (const path of removedWals) await rm(path, { force: true });
+    if (removedWal !== null) await rm(removedWal, { force: true });
     await rename(copyPath, publishedPath);
     await flush(dirname(publishedPath));
-    return { ...publication, path: publishedPath, removedWals };
+    return { ...publication, path: publishedPath, removedWal };
   } catch (error) {
     await rm(copyPath, { force: true });
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
@@ -54,12 +47,13 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 }
 
 async function copyAlone(
-  { database, now, unrecorded, publishedPath }: PublishRequest,
+  { database, now, unrecorded, publishedPath, temporaryFolder }: PublishRequest,
   copyPath: string,
-): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWals'> }> {
+): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWal'> }> {
   await rm(copyPath, { force: true });
-  // A rebuilt warehouse may not know the last sequence number.
-  const above = numberOf((await keptCopies(publishedPath)).at(-1));
+  // A new warehouse continues the numbers of the published copy.
+  const isFirst = (await database.all('last-publication')).length === 0;
+  const above = isFirst ? await publishedSequence(publishedPath, temporaryFolder) : 0;
   return database.use(async (session) => {
     await session.transaction(async () => {
       await session.all('insert-publication', {
@@ -83,21 +77,31 @@ async function copyAlone(
   });
 }
 
+/** 0: there is no copy, or it cannot be read; the new one replaces it. */
+async function publishedSequence(path: string, temporaryFolder: string): Promise<number> {
+  if (!exists(path)) return 0;
+  try {
+    await refuseLeftWal(path);
+    return Number((await readCopy(path, temporaryFolder, 'last-publication')).sequence);
+  } catch {
+    return 0;
+  }
+}
+
+async function readCopy(path: string, temporaryFolder: string, statement: string): Promise<Row> {
+  const reading = { path, folders: [], temporaryFolder, memoryLimit: null, readOnly: true };
+  const copy = await Database.open(reading);
+  try {
+    return await copy.use((session) => session.first(statement));
+  } finally {
+    copy.close();
+  }
+}
+
 async function prove(copyPath: string, expected: Row, temporaryFolder: string): Promise<void> {
   let found: Row;
   try {
-    const copy = await Database.open({
-      path: copyPath,
-      folders: [],
-      temporaryFolder,
-      memoryLimit: null,
-      readOnly: true,
-    });
-    try {
-      found = await copy.use((session) => session.first('publication-proof'));
-    } finally {
-      copy.close();
-    }
+    found = await readCopy(copyPath, temporaryFolder, 'publication-proof');
   } catch (error) {
     throw new WarehouseError('publication-failed', ['the copy cannot be opened'], { cause: error });
   }
@@ -112,35 +116,6 @@ async function prove(copyPath: string, expected: Row, temporaryFolder: string): 
     ]);
   }
 }
-
-async function keep(copyPath: string, publishedPath: string, sequence: number): Promise<void> {
-  const folder = keptFolder(publishedPath);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const kept = join(folder, `reports-${`${sequence}`.padStart(8, '0')}.duckdb`);
-  await rm(kept, { force: true });
-  await link(copyPath, kept).catch(async (error: NodeJS.ErrnoException) => {
-    // Without hard links in the file system no copies are kept.
-    if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
-  });
-  const all = await keptCopies(publishedPath);
-  for (const old of all.slice(0, Math.max(0, all.length - KEPT)))
-    await rm(join(folder, old), { force: true });
-}
-
-function keptFolder(publishedPath: string): string {
-  return dataFolder(dirname(publishedPath)).snapshots;
-}
-
-async function keptCopies(publishedPath: string): Promise<readonly string[]> {
-  const entries = await namesIn(keptFolder(publishedPath));
-  return entries.filter((entry) => KEPT_NAME.test(entry)).sort((a, b) => numberOf(a) - numberOf(b));
-}
-
-function numberOf(name: string | undefined): number {
-  return Number(KEPT_NAME.exec(name ?? '')?.[1] ?? 0);
-}
-
-const KEPT_NAME = /^reports-(\d+)\.duckdb$/;
 
 /** A file or a folder. */
 export async function flush(path: string): Promise<void> {

@@ -80,8 +80,8 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       if (firstChange === null) unseenSince = null;
       updateGauges?.(publication);
       seconds?.observe(took / 1000);
-      if (publication.removedWals !== undefined && publication.removedWals.length > 0) {
-        log.warn({ removed: publication.removedWals }, 'removed a write-ahead log beside the published file');
+      if (typeof publication.removedWal === 'string') {
+        log.warn({ removed: publication.removedWal }, 'removed a write-ahead log beside the published file');
       }
       log.debug({ sequence: publication.sequence, tookMs: Math.round(took) }, 'published');
       options.onPublished?.(publication);

@@ -126,7 +126,6 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
   const next = await openDatabase(options, paths.rebuilding);
   try {
     await migrate(next, now);
-    await continueSequence(options, paths.published, next);
     const caughtUp = await catchUpFile({
       ...{ database: next, archive, log, now },
       onProgress,
@@ -170,17 +169,6 @@ function openDatabase(
   const { readableFolders: folders, temporaryFolder } = warehousePaths(settings);
   const { warehouseMemoryLimit: memoryLimit } = settings;
   return Database.open({ path, folders, temporaryFolder, memoryLimit, ...more });
-}
-
-async function continueSequence(
-  options: RebuildOptions,
-  publishedPath: string,
-  next: Database,
-): Promise<void> {
-  const [last] = (await readOld(options, publishedPath, (old) => old.all('last-publication'))) ?? [];
-  if (last === undefined) return;
-  const { sequence, published_at } = last;
-  await next.all('seed-publication', { sequence: Number(sequence), published_at: String(published_at) });
 }
 
 /** After a crash between the two renames there is no warehouse, and the next start rebuilds it. @returns the old file */

@@ -75,17 +75,13 @@ export function createReceiver(deps: ReceiveDeps) {
           invoiceId: invoice.invoiceId,
           code: null,
         } as const;
-        return { statusCode: 200, status: await store(entry, body, parsed), eventId };
+        return { statusCode: 200, status: await store(entry, body), eventId };
       }
     }
   }
 
-  async function store(
-    entry: InboxEntry,
-    body: Uint8Array,
-    parsed?: ParsedDelivery,
-  ): Promise<'accepted' | 'duplicate'> {
-    const stored = await inbox.accept(entry, body, parsed);
+  async function store(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
+    const stored = await inbox.accept(entry, body);
     const { receivedAt: at, eventId } = entry;
     if (stored === 'duplicate') inBackground(() => archive.putFact({ kind: 'duplicate', at, eventId }));
     return stored;

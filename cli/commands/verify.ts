@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { leftWals } from '../../lib/files/published-file.ts';
+import { leftWal } from '../../lib/files/published-file.ts';
 import type { Verification } from '../../lib/wire/warehouse-requests.ts';
 import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -43,7 +43,7 @@ export function command(): Command {
         },
         direct: (warehouse) => warehouse.verify({ full, onProgress }),
       }).finally(() => progress.end());
-      const all = await withLeftWals(found, settings);
+      const all = await withLeftWal(found, settings);
       if (all.invoices === 0 && all.drift.length === 0) await requireArchived(settings);
       if (output.form === 'table') printTable(all, output);
       else output.thing(asJson(all), () => '');
@@ -52,13 +52,12 @@ export function command(): Command {
 }
 
 /** The proof covers the warehouse; a write-ahead log beside its published copy would show readers other rows. */
-async function withLeftWals(found: Verification, settings: Settings): Promise<Verification> {
-  const left = (await leftWals(warehousePaths(settings).published)).map((path) => ({
-    ...{ invoiceId: '', rule: 'wal-beside-published-file', expected: 'no such file', found: path },
-  }));
-  if (left.length === 0) return found;
+async function withLeftWal(found: Verification, settings: Settings): Promise<Verification> {
+  const path = await leftWal(warehousePaths(settings).published);
+  if (path === null) return found;
+  const left = { invoiceId: '', rule: 'wal-beside-published-file', expected: 'no such file', found: path };
   const { driftInAll = found.drift.length } = found;
-  return { ...found, drift: [...left, ...found.drift], driftInAll: driftInAll + left.length };
+  return { ...found, drift: [left, ...found.drift], driftInAll: driftInAll + 1 };
 }
 
 async function requireArchived(settings: Settings): Promise<void> {

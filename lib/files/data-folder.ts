@@ -15,7 +15,6 @@ export function dataFolder(dataDir: string) {
     user: join(dataDir, 'user'),
     run: join(dataDir, 'run'),
     temporary: inRun('tmp'),
-    snapshots: inRun('snapshots'),
     uploads: inRun('uploads'),
     loadAttempts: inRun('load-attempts'),
     archiveCache: inRun('archive-cache'),

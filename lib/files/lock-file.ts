@@ -19,7 +19,6 @@ export interface LockOwner extends ProcessIdentity {
 }
 
 export interface LockFile {
-  readonly takenOver: boolean;
   release(): Promise<void>;
 }
 
@@ -44,17 +43,16 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
   await sweepLeftBehind(dirname(path));
   const candidate = temporaryName(dirname(path));
   await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(candidate));
-  let takenOver = false;
   try {
     for (let attempt = 0; attempt < 10; ) {
-      if (await linked(candidate, path)) return held(path, { mine, takenOver, request });
+      if (await linked(candidate, path)) return held(path, mine, request);
       const found = await readOwner(path);
       if (found.owner !== null && (await lives(path, found.owner))) {
         if (performance.now() > deadline) throw request.refusal(path, found.owner);
         await sleep(100);
         continue;
       }
-      takenOver = (await putAside(path, found.text)) || takenOver;
+      await putAside(path, found.text);
       attempt += 1;
     }
     throw request.refusal(path, null);
@@ -68,17 +66,13 @@ export async function lockOwner(path: string): Promise<LockOwner | null> {
   return owner !== null && (await lives(path, owner)) ? owner : null;
 }
 
-function held(
-  path: string,
-  { mine, takenOver, request }: { mine: LockOwner; takenOver: boolean; request: LockRequest },
-): LockFile {
+function held(path: string, mine: LockOwner, request: LockRequest): LockFile {
   const touching = setInterval(() => {
     const now = new Date();
     // Fails when it was removed or the disk is away; others then see an old lock.
     utimes(path, now, now).catch(() => undefined);
   }, request.touchEveryMs ?? TOUCH_EVERY_MS).unref();
   return {
-    takenOver,
     release() {
       clearInterval(touching);
       return release(path, mine);
@@ -111,19 +105,18 @@ async function readOwner(path: string): Promise<{ text: string | null; owner: Lo
 }
 
 /** Two processes may do this at once: one that moved a new lock puts it back. */
-async function putAside(path: string, deadText: string | null): Promise<boolean> {
-  if (deadText === null) return false;
+async function putAside(path: string, deadText: string | null): Promise<void> {
+  if (deadText === null) return;
   const aside = temporaryName(dirname(path));
   try {
     await rename(path, aside);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
   const moved = await readFile(aside, 'utf8');
   if (moved !== deadText) await linked(aside, path);
   await rm(aside, { force: true });
-  return moved === deadText;
 }
 
 async function release(path: string, mine: LockOwner): Promise<void> {

@@ -1,9 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
 import { EXIT, errorClass } from '../wire/errors.ts';
-import { dataFolder } from './data-folder.ts';
-import { namesIn } from './files.ts';
 
 export class UnreadableFileError extends errorClass({
   'file-damaged': { message: '%s', exitCode: EXIT.nothingMatched },
@@ -64,27 +61,17 @@ const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;
 
 export async function refuseLeftWal(path: string): Promise<void> {
-  if (await hasLeftWal(path)) throw new UnreadableFileError('wal-beside-published-file', [path]);
+  if ((await leftWal(path)) !== null) throw new UnreadableFileError('wal-beside-published-file', [path]);
 }
 
-async function hasLeftWal(path: string): Promise<boolean> {
+export async function leftWal(path: string): Promise<string | null> {
   try {
     await lstat(`${path}.wal`);
-    return true;
+    return `${path}.wal`;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-export async function leftWals(publishedPath: string): Promise<readonly string[]> {
-  const folder = dataFolder(dirname(publishedPath)).snapshots;
-  const kept = (await namesIn(folder)).filter((name) => name.endsWith('.duckdb'));
-  const left: string[] = [];
-  for (const path of [publishedPath, ...kept.map((name) => join(folder, name))]) {
-    if (await hasLeftWal(path)) left.push(`${path}.wal`);
-  }
-  return left;
 }
 
 const MEMORY_LIMIT_MB = 1_500;

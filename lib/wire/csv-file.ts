@@ -134,7 +134,6 @@ export interface CsvFinding {
 /** A scan with findings of a refusing rule means: never load. */
 export interface CsvScan {
   readonly records: number;
-  readonly longestRecordBytes: number;
   /** The first 100 findings, in order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;

@@ -78,7 +78,6 @@ export class CsvScanner {
   #quoteLine = 1;
   #offset = 0;
   #recordOffset = 0;
-  #longestRecordBytes = 0;
   #bytesAtOnce = 0;
   readonly #recordsPerCut: number;
   readonly #cuts: number[] = [];
@@ -132,7 +131,6 @@ export class CsvScanner {
     if (this.#records > 0 && this.#cuts.at(-1) === this.#offset) this.#cuts.pop();
     return {
       records: this.#records,
-      longestRecordBytes: this.#longestRecordBytes,
       findings: this.#findings,
       findingCount: this.#findingCount,
       endsWithLineEnd: this.#endsWithLineEnd,
@@ -271,7 +269,6 @@ export class CsvScanner {
         const value = `${sizeBytes} bytes, at most ${MAX_RECORD_BYTES}`;
         this.#add('record-too-big', { line: this.#recordLine, row: this.#record, column: null, value });
       } else this.#countAtOnce(sizeBytes);
-      if (sizeBytes > this.#longestRecordBytes) this.#longestRecordBytes = sizeBytes;
       if (this.#records % this.#recordsPerCut === 0) this.#cuts.push(endOffset);
     }
     this.#endsWithLineEnd = lineEndBytes > 0;

@@ -151,7 +151,7 @@ export interface Publication {
   readonly path: string;
   readonly invoices: number;
   readonly shipments: number;
-  readonly removedWals?: readonly string[];
+  readonly removedWal?: string | null;
 }
 
 export interface Drift {

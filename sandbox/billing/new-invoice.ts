@@ -173,22 +173,23 @@ function countOf(shipments: NewInvoice['shipments']): number {
   return refuse(`shipments is ${count}; it goes from 0 to ${MAX_SHIPMENTS}.`);
 }
 
+const LINE: Omit<Shipment, 'trackingNumber'> = {
+  shipDate: '',
+  origin: '',
+  billingCost: '0.00',
+  billableWeight: '',
+  billableWeightUnit: '',
+  carrier: 'ups',
+  carrierZone: '',
+  carrierInvoiceDate: '',
+  serviceLevel: '',
+};
+
 function readLines(lines: readonly Partial<Shipment>[]): Shipment[] {
-  return lines.map((line, index) => {
-    const text = (name: keyof Shipment, fallback = ''): string => String(line[name] ?? fallback);
-    return {
-      shipDate: text('shipDate'),
-      origin: text('origin'),
-      billingCost: text('billingCost', '0.00'),
-      billableWeight: text('billableWeight'),
-      billableWeightUnit: text('billableWeightUnit'),
-      trackingNumber: text('trackingNumber', `HAND${String(index + 1).padStart(8, '0')}`),
-      carrier: text('carrier', 'ups'),
-      carrierZone: text('carrierZone'),
-      carrierInvoiceDate: text('carrierInvoiceDate'),
-      serviceLevel: text('serviceLevel'),
-    };
-  });
+  return lines.map((line, index) => ({
+    ...{ ...LINE, trackingNumber: `HAND${String(index + 1).padStart(8, '0')}` },
+    ...line,
+  }));
 }
 
 function checkCells(content: InvoiceContent, find: InvoicePlan['find']): void {

@@ -6,19 +6,8 @@ import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse } from '../refusal.ts';
 import type { Billing } from './billing.ts';
 
-export interface NewSchedule {
-  readonly name: string;
-  readonly enabled?: boolean;
-  /** At least 1; null or left out runs only on request. */
-  readonly everySeconds?: number | null;
-  readonly level?: 'tenant' | 'partner';
-  /** By name, id or the partner's own id. */
-  readonly tenants?: 'all' | readonly string[];
-  readonly autoApprove?: boolean;
-  /** By tenant (name or id), where it differs from `autoApprove`. */
-  readonly tenantOverrides?: Readonly<Record<string, boolean>>;
-  readonly shipments?: number;
-}
+/** Tenants by name, id or the partner's own id; `everySeconds` is at least 1. */
+export type NewSchedule = Pick<Schedule, 'name'> & Partial<Omit<Schedule, 'scheduleId' | 'lastRunAt'>>;
 
 export type SchedulesOptions = Core & { readonly billing: Billing };
 

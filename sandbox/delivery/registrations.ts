@@ -3,15 +3,9 @@ import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } fro
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse, requireBilling } from '../refusal.ts';
 
-export interface NewRegistration {
-  readonly name: string;
-  readonly url: string;
-  readonly eventTypes?: readonly string[];
-  /** By name, id or the partner's own id. */
-  readonly tenants?: 'all' | readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly caPem?: string | null;
-}
+/** Tenants by name, id or the partner's own id. */
+export type NewRegistration = Pick<Registration, 'name' | 'url'> &
+  Partial<Pick<Registration, 'tenants' | 'headers' | 'caPem'>> & { readonly eventTypes?: readonly string[] };
 
 export type RegistrationsOptions = Core & { readonly findTenantId: (name: string) => string };
 

@@ -1,22 +1,17 @@
 /** A fault strikes by its seed and the requests it has matched, never by timing: the same seed gives the same sequence. */
 
 import type { Core } from '../core.ts';
-import type { FaultRule, FaultTarget } from '../model.ts';
+import type { FaultRule } from '../model.ts';
 import { fractionFrom } from '../randomness.ts';
 import { RefusalError, refuse } from '../refusal.ts';
 import { FAULT_NAMES, FAULTS, type FaultName, findFault, type Place } from './fault-catalogue.ts';
 import { MALFORMATION_NAMES } from './malformed-csv.ts';
 
-export interface NewFault {
+export type NewFault = Partial<Pick<FaultRule, 'rate' | 'after' | 'target' | 'seed' | 'params'>> & {
   readonly name: string;
-  readonly rate?: number;
   readonly count?: number;
-  readonly after?: number;
-  readonly target?: FaultTarget;
-  readonly seed?: number;
-  readonly params?: Readonly<Record<string, string | number | boolean>>;
   readonly forMs?: number;
-}
+};
 
 export interface Moment {
   readonly place: Place;

@@ -125,7 +125,7 @@ describe('files', () => {
   const bytes = 'Tenant\r\n';
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const scan = {
-    ...{ records: 0, longestRecordBytes: 8, findings: [], findingCount: 0, endsWithLineEnd: true },
+    ...{ records: 0, findings: [], findingCount: 0, endsWithLineEnd: true },
     cuts: [],
   };
 

@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { constants } from 'node:fs';
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { serviceManager } from '../../lib/service-manager.ts';
@@ -10,9 +9,10 @@ import { testFolder } from '../support/folders.ts';
 import { startRole } from '../support/processes/billsync.ts';
 
 const run = promisify(execFile);
+const PROGRAMS = ['systemd-analyze', 'systemd-notify'];
 const units = join(import.meta.dirname, '../../deploy/systemd');
 const names = (await readdir(units)).filter((name) => name.endsWith('.service'));
-const systemd = await findSystemd();
+await installSystemd();
 const folder = testFolder();
 
 describe('the units', () => {
@@ -26,9 +26,9 @@ describe('the units', () => {
         return copy;
       }),
     );
-    const verified = await run(systemd.analyze, ['verify', ...copies]);
+    const verified = await run('systemd-analyze', ['verify', ...copies]);
     expect(verified.stderr).toBe('');
-    const { stdout } = await run(systemd.analyze, [
+    const { stdout } = await run('systemd-analyze', [
       ...['security', '--no-pager', '--offline=true', '--threshold=20', ...copies],
     ]);
     expect(stdout.match(/exposure level for \S+: 1\.\d/g)).toHaveLength(names.length);
@@ -90,33 +90,16 @@ while True: print(s.recv(4096).decode(), flush=True)`;
   return { text: received, close: () => void python.kill() };
 }
 
-/** @throws Error none is on PATH and none could be installed: the tests need it */
-async function findSystemd(): Promise<{ readonly analyze: string; readonly notify: string }> {
-  const find = async () => ({
-    analyze: await onPath('systemd-analyze'),
-    notify: await onPath('systemd-notify'),
-  });
+/** @throws Error it is missing and cannot be installed: the tests need it. It need not be running. */
+async function installSystemd(): Promise<void> {
+  const find = () => Promise.all(PROGRAMS.map((program) => run(program, ['--version'])));
   try {
-    return await find();
+    await find();
   } catch (error) {
     if (process.getuid?.() !== 0) throw error;
     const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
     await run('apt-get', ['update'], options);
     await run('apt-get', ['install', '-y', '--no-install-recommends', 'systemd'], options);
-    return find();
+    await find();
   }
-}
-
-async function onPath(program: string): Promise<string> {
-  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/bin']) {
-    const path = join(folder, program);
-    const isThere = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (folder !== '' && isThere) return path;
-  }
-  throw new Error(
-    `The tests of systemd's units need ${program}: install the package systemd (it need not be running).`,
-  );
 }

@@ -1,41 +1,34 @@
-import { createServer, type Server } from 'node:https';
 import axe from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTlsMaterial } from '../../sandbox/security/tls.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/service.ts';
-import { listen } from '../support/listen.ts';
 import { launchChromium } from '../support/tools/chromium.ts';
+import { type Receiver, startReceiver } from './support.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&';
 
 let browser: Browser;
-let receiver: Server;
-let receiverUrl: string;
-let answerStatus = 200;
+let receiver: Receiver;
 let sandbox: Sandbox;
 /** One with and one without script: a browser takes longer over a new page than over what a test does there. */
 const pages = new Map<boolean, Page>();
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  [browser, sandbox] = await Promise.all([launchChromium(), startSandbox({ retryDelayMs: 100 })]);
-  const { certPem, keyPem } = await createTlsMaterial();
-  receiver = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
-    incoming.resume().on('end', () => outgoing.writeHead(answerStatus).end('{"status":"received"}'));
-  });
-  receiverUrl = `https://127.0.0.1:${await listen(receiver)}/hooks`;
+  [browser, sandbox, receiver] = await Promise.all([
+    launchChromium(),
+    startSandbox({ retryDelayMs: 100 }),
+    startReceiver(),
+  ]);
 });
 
 afterAll(async () => {
   await browser.close();
   await sandbox.close();
-  receiver.closeAllConnections();
-  await new Promise((resolve) => receiver.close(resolve));
+  await receiver.close();
 });
 
 beforeEach(() => {
-  answerStatus = 200;
   complaints.length = 0;
 });
 
@@ -85,11 +78,11 @@ async function furnish() {
   const [tenant, other] = sandbox.tenants();
   const webhook = sandbox.registerWebhook({
     name: `ERP ${HOSTILE}`,
-    url: receiverUrl,
+    url: receiver.url,
     headers: { Authorization: 'Basic planted-header-secret' },
     active: true,
   });
-  sandbox.registerWebhook({ name: 'One tenant', url: receiverUrl, tenants: [tenant?.tenantId ?? ''] });
+  sandbox.registerWebhook({ name: 'One tenant', url: receiver.url, tenants: [tenant?.tenantId ?? ''] });
   const schedule = sandbox.schedules.add({
     name: 'Weekly',
     autoApprove: true,
@@ -172,7 +165,7 @@ describe('webhooks', () => {
   test('are registered inactive, tested, enabled, changed, disabled and deleted, without script', async () => {
     const page = await open('webhooks', withoutScript);
     await field(page, 'name').fill('ERP');
-    await field(page, 'url').fill(receiverUrl);
+    await field(page, 'url').fill(receiver.url);
     await page.getByLabel('invoice_voided').uncheck();
     await page.getByLabel('Only these:').check();
     await page.getByLabel('Harbor & Pine, Inc.').check();
@@ -192,7 +185,7 @@ describe('webhooks', () => {
     await press(page, 'Send test payload');
     await sandbox.idle();
     await page.reload();
-    expect(await page.getByText('{"status":"received"}').count()).toBe(1);
+    expect(await page.getByText('{"status":"ok"}').count()).toBe(1);
     expect(await page.getByText('"testEvent": true').count()).toBe(1);
 
     await page.goto(`${sandbox.pageUrl}webhooks/${added?.registrationId}`);
@@ -220,7 +213,7 @@ describe('webhooks', () => {
 
 describe('invoices', () => {
   test('are generated, submitted, approved and canceled, without script', async () => {
-    sandbox.registerWebhook({ name: 'ERP', url: receiverUrl, active: true });
+    sandbox.registerWebhook({ name: 'ERP', url: receiver.url, active: true });
     const page = await open('invoices', withoutScript);
     await field(page, 'tenant').first().selectOption({ label: 'Müller & Söhne GmbH' });
     await field(page, 'shipments').fill('4');

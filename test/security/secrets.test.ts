@@ -3,7 +3,6 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
-import { generate } from 'selfsigned';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { createBillingService } from '../../billing/client.ts';
@@ -14,6 +13,7 @@ import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach, attackResult } from '../support/attack.ts';
 import { findSecrets } from '../support/find-secrets.ts';
 import { testFolder } from '../support/folders.ts';
+import { makeCertificates } from '../support/foreign-billing.ts';
 import { listen } from '../support/listen.ts';
 import { billsync } from '../support/processes/billsync.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
@@ -119,11 +119,9 @@ describe('a command', () => {
   let pair: { readonly cert: string; readonly key: string };
 
   beforeAll(async () => {
-    const made = await generate([{ name: 'commonName', value: '127.0.0.1' }], {
-      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
-    });
-    pair = { cert: made.cert, key: made.private };
-    writeFileSync(caFile, made.cert);
+    const { caPem, certPem, keyPem } = await makeCertificates();
+    pair = { cert: certPem, key: keyPem };
+    writeFileSync(caFile, caPem);
   });
 
   /** An authorization server that answers with what it was sent, as some do. */

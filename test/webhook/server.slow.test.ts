@@ -4,7 +4,6 @@ import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/prom
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { generate } from 'selfsigned';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -12,6 +11,7 @@ import { FsyncError } from '../../lib/files/durable-files.ts';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { speak } from '../security/hostile/raw-http.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeCertificates } from '../support/foreign-billing.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aDelivery, basic, deliver, insecure, openParts, type Parts } from './a-delivery.ts';
 
@@ -340,24 +340,24 @@ describe('TLS', () => {
   });
 
   test('reloads a changed certificate, and not half of a pair', async () => {
-    const [first, second] = [await aPair(), await aPair()];
+    const [first, second] = [await makeCertificates(), await makeCertificates()];
     const parts = await openParts();
     const folder = join(parts.settings.dataDir, 'tls');
     await mkdir(folder);
     const [tlsCert, tlsKey] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    await writeFile(tlsCert, first.cert);
-    await writeFile(tlsKey, first.key);
+    await writeFile(tlsCert, first.certPem);
+    await writeFile(tlsKey, first.keyPem);
     await chmod(tlsKey, 0o600);
     const settings = { ...parts.settings, webhook: { ...parts.settings.webhook, tlsCert, tlsKey } };
     const webhook = await startWebhook({ ...parts, settings });
     open.push(webhook);
-    await connects(webhook.port, first.cert);
-    await writeFile(tlsCert, second.cert);
+    await connects(webhook.port, first.caPem);
+    await writeFile(tlsCert, second.certPem);
     await eventually(() => parts.logged.join('').includes('the old one stays'));
-    await connects(webhook.port, first.cert);
-    await writeFile(tlsKey, second.key);
+    await connects(webhook.port, first.caPem);
+    await writeFile(tlsKey, second.keyPem);
     await eventually(() => parts.logged.join('').includes('was reloaded'));
-    await connects(webhook.port, second.cert);
+    await connects(webhook.port, second.caPem);
     // Missing for several checks, back, and missing again: logged twice.
     const loggedBefore = parts.logged.length;
     const warnings = () =>
@@ -366,9 +366,9 @@ describe('TLS', () => {
     await eventually(() => warnings() > 0);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(warnings()).toBe(1);
-    await connects(webhook.port, second.cert);
-    await writeFile(tlsCert, first.cert);
-    await writeFile(tlsKey, first.key);
+    await connects(webhook.port, second.caPem);
+    await writeFile(tlsCert, first.certPem);
+    await writeFile(tlsKey, first.keyPem);
     await eventually(() => parts.logged.join('').split('was reloaded').length - 1 === 2);
     await rename(tlsKey, `${tlsKey}.away`);
     await eventually(() => warnings() === 2);
@@ -391,18 +391,6 @@ function connects(port: number, ca: string): Promise<void> {
       resolve();
     }).on('error', reject);
   });
-}
-
-async function aPair(): Promise<{ cert: string; key: string }> {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-    algorithm: 'sha256',
-    extensions: [
-      { name: 'basicConstraints', cA: true },
-      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] },
-    ],
-  });
-  return { cert, key };
 }
 
 /** A sender that reads its answer only after its whole body, sent while the endpoint may have closed already. */

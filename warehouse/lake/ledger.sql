@@ -90,12 +90,6 @@ from pg_namespace
 where nspname ~ '^billsync_(lake_)?[0-9]+$'
 order by 1
 
--- name: create-migrations
-create table if not exists schema_migrations (number integer primary key, name text not null, applied_at timestamp not null)
-
--- name: insert-migration
-insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)
-
 -- name: known-of-load
 select load_id from loads where load_id = $load_id::integer
 
@@ -134,6 +128,10 @@ select
     (select max(load_id) from loads),
     (select max(received_at) from event_ledger)
 returning sequence, invoices::float8 as invoices, shipments::float8 as shipments, iso(published_at) as published_at
+
+-- name: seed-publication
+insert into publication_log (sequence, published_at, invoices, loaded_invoices, shipments, events)
+values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0)
 
 -- name: last-sequence
 select coalesce(max(sequence), 0) as sequence from publication_log

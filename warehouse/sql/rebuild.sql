@@ -18,6 +18,3 @@ select
 from loads
 where load_id > coalesce((select max(recorded_to) from publication_log), 0)
 order by load_id
-
--- name: seed-publication
-insert into publication_log values ($sequence::integer, $published_at::timestamp, 0, 0, 0, 0, null, null, null)

@@ -22,7 +22,6 @@ export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
-  readonly ms: number;
 }
 
 export interface CommandRequest {
@@ -87,11 +86,10 @@ async function runCommand({
     }) as typeof process.stdout.write;
   }
   const taken = openFiles === undefined ? [] : takeAllBut(openFiles);
-  const begun = performance.now();
   const late = new Promise<number>((resolve) => setTimeout(resolve, timeoutMs, -1).unref());
   try {
     const exitCode = await Promise.race([runVerb(args), late]);
-    return { exitCode, ...texts, ms: Math.round(performance.now() - begun) };
+    return { exitCode, ...texts };
   } finally {
     process.chdir(home);
     for (const file of taken) closeSync(file);

@@ -90,8 +90,11 @@ describe('the warehouse over a lake', () => {
     // As a rebuild that was killed leaves it.
     await server.query(settings, 'create schema billsync_2');
     await server.query(settings, 'create table billsync_2.loads (load_id integer)');
+    const { sequence } = await (await t.reopen()).publish();
+    await t.warehouse.close();
     const back = await rebuildWarehouse({ settings, archive: t.archive, log: silent, now: tickingClock() });
     expect(back).toMatchObject({ loads: 7, movedAside: expect.stringContaining('generation 1') });
+    expect(back.publication).toMatchObject({ sequence: sequence + 1 });
     expect(await everything(publishedPath(settings), (sql) => queryLake(settings, sql))).toEqual(live);
     await t.reopen();
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);
