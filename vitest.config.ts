@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
-import { LongestFirst } from './test/support/processes/longest-first.ts';
 
 /** Cross every process boundary once, with real parts. */
 const SMOKE = 'test/smoke/*.test.ts';
@@ -46,7 +45,6 @@ const settings = {
 export default defineConfig({
   test: {
     ...settings,
-    sequence: { sequencer: LongestFirst },
     reporters: ['default', 'json'],
     outputFile: { json: '.cache/test-report.json' },
     // A project reads what the one before it, or an earlier run, has made of a module: that was six of seven seconds of `transform`.
