@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { type ActivityInterceptorsFactory, NativeConnection, type Worker } from '@temporalio/worker';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -8,20 +8,14 @@ import type { Health } from '../lib/health/health.ts';
 import { firstLine } from '../lib/system-errors.ts';
 import { createDataConverter, encryptionKeys, type PayloadProblem } from '../lib/temporal/codec.ts';
 import { connectTemporal, type TemporalConnection, temporalTarget } from '../lib/temporal/connect.ts';
-import type { Queues } from '../workflows/activities.ts';
-import { createWorkers } from './create-workers.ts';
-import type { WorkflowBundle } from './workflow-bundle.ts';
+import { createWorkers, type WorkerParts } from './create-workers.ts';
 
-export interface PollOptions {
+export interface PollOptions
+  extends Omit<WorkerParts, 'connection' | 'namespace' | 'dataConverter' | 'onForeignEvent'> {
   readonly settings: Settings;
-  readonly queues: Queues;
-  readonly bundle: WorkflowBundle;
-  readonly billing: object;
-  readonly warehouse: object;
   readonly log: Logger;
   readonly health: Health;
   readonly alerts: Alerts;
-  readonly interceptor: ActivityInterceptorsFactory;
   /** Called after each connection, before the first task; an error keeps the worker from polling. */
   readonly onConnected: (client: Client) => Promise<void>;
 }
@@ -75,17 +69,13 @@ async function pollUntilMoved(options: PollOptions, signal: AbortSignal, onReady
     const target = await temporalTarget(settings);
     native = await NativeConnection.connect(target.connection);
     const workers = await createWorkers({
+      ...options,
       connection: native,
       namespace: target.namespace,
-      queues: options.queues,
-      bundle: options.bundle,
       dataConverter: createDataConverter(await encryptionKeys(settings, target), {
         unencrypted: 'replace',
         onProblem: (problem) => reportPayload(problem, options),
       }),
-      billing: options.billing,
-      warehouse: options.warehouse,
-      interceptor: options.interceptor,
       onForeignEvent: (workflowId) => alertForeignEvent(workflowId, alerts),
     });
     const running = runAll(workers);

@@ -109,11 +109,11 @@ function summary(plan: PurgePlan): string {
 
 function rowsGoing(plan: PurgePlan) {
   const sums = new Map<string, { shipments: number; cost: string }>();
-  for (const { rows } of plan.files) {
-    if (rows === null) continue;
-    const code = rows.currencyCode ?? '';
-    const { shipments, cost } = sums.get(code) ?? { shipments: 0, cost: '0' };
-    sums.set(code, { shipments: shipments + rows.shipments, cost: addDecimals(cost, rows.billingCost) });
+  for (const { shipments, billingCost, currencyCode } of plan.files) {
+    if (shipments === null || billingCost === null) continue;
+    const code = currencyCode ?? '';
+    const sum = sums.get(code) ?? { shipments: 0, cost: '0' };
+    sums.set(code, { shipments: sum.shipments + shipments, cost: addDecimals(sum.cost, billingCost) });
   }
   return [...sums].map(([currency_code, { shipments, cost }]) => ({
     currency_code,

@@ -3,6 +3,7 @@ import { COLUMN_MEANINGS } from './column-meanings.ts';
 import type { Database } from './database.ts';
 import type { Session } from './session.ts';
 import { laterColumns, type Migration, migrations, views } from './sql.ts';
+import type { Statements } from './statements.ts';
 
 /** @throws warehouse-too-new */
 export async function migrate(
@@ -10,22 +11,26 @@ export async function migrate(
   now: Date,
   known: readonly Migration[] = migrations(),
 ): Promise<void> {
-  await database.use((session) => session.all('create-migrations'));
-  const [{ found = 0 } = {}] = (await database.all('migration-number')) as readonly { found: number }[];
-  const last = known.at(-1)?.number ?? 0;
-  if (found > last) throw new WarehouseError('warehouse-too-new', [database.path, found, last]);
-  const missing = known.filter(({ number }) => number > found);
   await database.transaction(async (session) => {
-    for (const { text } of missing) await session.script(text);
-    if (missing.length > 0) {
-      await session.all('insert-migrations', {
-        migrations: JSON.stringify(missing.map(({ number, name }) => ({ number, name }))),
-        applied_at: now.toISOString(),
-      });
-    }
+    await applyMigrations(session, { where: database.path, known, now });
     const [applied] = await session.all('select sha256 from applied_views');
     if (applied?.sha256 !== views().sha256) await applyViews(session, now);
   });
+}
+
+/** Inside the caller's transaction, of DuckDB or PostgreSQL. @throws warehouse-too-new */
+export async function applyMigrations(
+  statements: Statements & Pick<Session, 'script'>,
+  { where, known, now }: { readonly where: string; readonly known: readonly Migration[]; readonly now: Date },
+): Promise<void> {
+  await statements.all('create-migrations');
+  const found = Number((await statements.first('migration-number')).found);
+  const last = known.at(-1)?.number ?? 0;
+  if (found > last) throw new WarehouseError('warehouse-too-new', [where, found, last]);
+  for (const { number, name, text } of known.filter((migration) => migration.number > found)) {
+    await statements.script(text);
+    await statements.all('insert-migration', { number, name, applied_at: now.toISOString() });
+  }
 }
 
 async function applyViews(session: Session, now: Date): Promise<void> {

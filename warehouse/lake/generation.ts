@@ -5,6 +5,7 @@
 
 import pg from 'pg';
 import type { EnvironmentName } from '../../lib/wire/names.ts';
+import { applyMigrations } from '../duckdb/schema.ts';
 import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import {
@@ -67,25 +68,11 @@ export async function publicationStamp(address: CatalogAddress): Promise<string 
 /** The caller makes sure that no other process does. */
 export async function migrateLedger(
   ledger: Ledger,
-  options: { readonly printable: string; readonly now: Date },
+  { printable: where, now }: { readonly printable: string; readonly now: Date },
 ): Promise<void> {
   await ledger.transaction(async (transaction) => {
     await transaction.script(`create schema if not exists ${ledgerSchema(ledger.generation)}`);
-    await transaction.all('create-migrations');
-    const { found } = await transaction.first('migration-number');
-    const known = ledgerMigrations();
-    const last = known.at(-1)?.number ?? 0;
-    if (Number(found) > last)
-      throw new WarehouseError('warehouse-too-new', [options.printable, Number(found), last]);
-    for (const migration of known) {
-      if (migration.number <= Number(found)) continue;
-      await transaction.script(migration.text);
-      await transaction.all('insert-migration', {
-        number: migration.number,
-        name: migration.name,
-        applied_at: options.now.toISOString(),
-      });
-    }
+    await applyMigrations(transaction, { where, known: ledgerMigrations(), now });
   });
 }
 

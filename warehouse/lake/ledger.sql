@@ -90,12 +90,6 @@ from pg_namespace
 where nspname ~ '^billsync_(lake_)?[0-9]+$'
 order by 1
 
--- name: create-migrations
-create table if not exists schema_migrations (number integer primary key, name text not null, applied_at timestamp not null)
-
--- name: insert-migration
-insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)
-
 -- name: known-of-load
 select load_id from loads where load_id = $load_id::integer
 

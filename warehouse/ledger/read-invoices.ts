@@ -48,12 +48,11 @@ export interface RemovableFile {
   readonly tenantId: string | null;
   readonly partnerTenantId: string | null;
   readonly why: 'voided' | 'replaced' | 'never-loaded';
-  /** null: never loaded. Decimal text, of the rows in `currencyCode`. */
-  readonly rows: {
-    readonly shipments: number;
-    readonly billingCost: string;
-    readonly currencyCode: string | null;
-  } | null;
+  /** null: never loaded. */
+  readonly shipments: number | null;
+  /** Decimal text, of the rows in `currencyCode`; null: never loaded. */
+  readonly billingCost: string | null;
+  readonly currencyCode: string | null;
 }
 
 /** Oldest first. */
@@ -91,10 +90,6 @@ export async function readLedgerStatuses(
   return rows.map((row) => camelCase<LedgerStatus>(row));
 }
 
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
 /** One limited statement for each kind, so that the cost does not depend on the number of all invoices. */
 export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<DueInvoices> {
   const { until, limit, recheckDays: days, partnerId: partner_id, confirmVoids = true } = request;
@@ -130,21 +125,5 @@ export async function readRemovableFiles(
   before: string,
 ): Promise<readonly RemovableFile[]> {
   const rows = await database.all('removable-files', { before: before.replace(/Z$/, '') });
-  return rows.map((row) => ({
-    sha256: String(row.file_sha256),
-    sizeBytes: Number(row.file_size_bytes),
-    invoiceId: String(row.invoice_id),
-    invoiceNumber: text(row.invoice_number),
-    tenantId: text(row.tenant_id),
-    partnerTenantId: text(row.partner_tenant_id),
-    why: row.why as RemovableFile['why'],
-    rows:
-      row.load_id === null
-        ? null
-        : {
-            shipments: Number(row.shipments),
-            billingCost: String(row.billing_cost),
-            currencyCode: text(row.currency_code),
-          },
-  }));
+  return rows.map((row) => camelCase<RemovableFile>(row));
 }

@@ -11,7 +11,7 @@ known as (
         coalesce(h.file_sha256, l.file_sha256) as file_sha256, coalesce(h.invoice_id, l.invoice_id) as invoice_id,
         coalesce(h.file_size_bytes, l.file_size_bytes) as file_size_bytes,
         greatest(coalesce(h.had_at, l.loaded_at), coalesce(l.loaded_at, h.had_at)) as touched_at,
-        l.load_id, l.version, l.shipments, l.billing_cost, l.currency_code
+        l.load_id, l.shipments, l.billing_cost, l.currency_code
     from had as h
     full join loads as l on l.file_sha256 = h.file_sha256 and l.invoice_id = h.invoice_id
 ),
@@ -39,9 +39,8 @@ settled as (
     join invoice_state as i on i.invoice_id = k.invoice_id
 )
 select
-    file_sha256, invoice_id::varchar as invoice_id, invoice_number, tenant_id, partner_tenant_id,
-    file_size_bytes::double as file_size_bytes, load_id, version, shipments::double as shipments,
-    billing_cost::varchar as billing_cost, currency_code, why
+    file_sha256 as sha256, invoice_id::varchar as invoice_id, invoice_number, tenant_id, partner_tenant_id,
+    file_size_bytes::double as size_bytes, shipments::double as shipments, billing_cost::varchar as billing_cost, currency_code, why
 from settled
 qualify bool_and(coalesce(is_removable, false)) over (partition by file_sha256)
 order by invoice_id, load_id, file_sha256

@@ -1,10 +1,10 @@
 -- name: create-migrations
+-- For DuckDB and PostgreSQL.
 create table if not exists schema_migrations (number integer not null, name varchar not null, applied_at timestamp not null)
 
--- name: insert-migrations
-insert into schema_migrations
-select number, name, $applied_at::timestamp
-from (select unnest(from_json($migrations, '[{"number": "INTEGER", "name": "VARCHAR"}]'), max_depth := 2))
+-- name: insert-migration
+-- For DuckDB and PostgreSQL.
+insert into schema_migrations values ($number::integer, $name, $applied_at::timestamp)
 
 -- name: internal-tables
 select schema_name || '.' || table_name as name
