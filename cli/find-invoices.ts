@@ -1,8 +1,8 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import { nearestNames } from '../lib/config/did-you-mean.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { beginningOf } from '../lib/wire/text.ts';
 import type { ReportRow } from '../reports/cells.ts';
-import { nearestNames } from '../reports/nearest-names.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { PublishedReader } from './published.ts';
 import { printable } from './terminal/table.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../lib/config/did-you-mean.ts';
+import { nearestNames } from '../lib/config/did-you-mean.ts';
 import { loadEffectiveSettings } from '../lib/config/load-settings.ts';
 import { SETTING_DEFINITIONS } from '../lib/config/setting-definitions.ts';
 import type { Settings } from '../lib/config/settings.ts';
@@ -193,14 +193,14 @@ function collectSetting(text: string, before: readonly SettingPair[] | undefined
     ({ variable, fileKey }) => variable === name || fileKey === name,
   );
   if (equals < 1 || definition === undefined) {
-    const near = didYouMean(
+    const [near] = nearestNames(
       name,
       SETTING_DEFINITIONS.flatMap(({ variable, fileKey }) => [variable, fileKey]),
     );
     throw new InvalidArgumentError(
       equals < 1
         ? 'It must be NAME=VALUE.'
-        : `There is no setting "${name}"${near === null ? '; `billsync config show` lists them' : `; did you mean ${near}`}.`,
+        : `There is no setting "${name}"${near === undefined ? '; `billsync config show` lists them' : `; did you mean ${near}`}.`,
     );
   }
   if (definition.secret && definition.variable !== 'BILLSYNC_WAREHOUSE') {

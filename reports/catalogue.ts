@@ -12,9 +12,9 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { type Drilldown, listOf, parseDrilldowns } from './drilldown.ts';
 import { ReportError } from './errors.ts';
-import { didYouMean } from './nearest-names.ts';
 
 export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];

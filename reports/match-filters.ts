@@ -1,7 +1,7 @@
 /** Tenants and partners match by id or name, all values in any case. */
 
+import { nearestNames } from '../lib/config/did-you-mean.ts';
 import { invalidFilter } from './errors.ts';
-import { nearestNames } from './nearest-names.ts';
 import type { PublishedFile } from './published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
 

@@ -1,8 +1,8 @@
 import type { DuckDBValue } from '@duckdb/node-api';
+import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { decimalValue } from '../lib/duckdb-values.ts';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
 import { invalidFilter } from './errors.ts';
-import { didYouMean } from './nearest-names.ts';
 import { checkDay } from './period.ts';
 import type { PublishedFile } from './published-file.ts';
 import { checkInstant } from './report-filters.ts';

@@ -61,11 +61,8 @@ export function weeksBefore(day: string, weeks: number): Period {
   return { from: shiftDay(day, -7 * weeks), to: shiftDay(day, -1) };
 }
 
-/** A text that is no day is returned unchanged; another check refuses it by name. */
 export function shiftDay(day: string, days: number): string {
-  const time = timeOf(day);
-  if (time === null) return day;
-  const shifted = new Date(time + days * DAY_MS).toISOString().slice(0, 10);
+  const shifted = new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
   // The day after 9999-12-31 has no four-digit year.
   return shifted.startsWith('+') ? day : shifted;
 }
@@ -151,10 +148,6 @@ function monthsFrom(start: Date, first: number, count: number): Period {
     return time.toISOString().slice(0, 10);
   };
   return { from: day(first, 1), to: day(first + count, 0) };
-}
-
-function timeOf(day: string): number | null {
-  return isDay(day) ? Date.parse(`${day}T00:00:00Z`) : null;
 }
 
 /** null: the period begins or ends within a month. @param next the day after the last */

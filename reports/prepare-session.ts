@@ -11,7 +11,7 @@ import {
 } from './match-filters.ts';
 import type { Days } from './period.ts';
 import { type PublishedFile, SHARED_FILES } from './published-file.ts';
-import { type AppliedFilters, isUnfiltered, type ReportLevel } from './report-filters.ts';
+import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 import type { Completeness } from './report-result.ts';
 
 export interface LevelSize {
@@ -65,10 +65,10 @@ export async function prepareSession(file: PublishedFile, filters: AppliedFilter
   const all = await levelsIn(file, filters, partners.values);
   let counting: Promise<readonly LevelCount[]> | undefined;
   const count = (): Promise<readonly LevelCount[]> => {
-    // Without filters the counts depend on the file alone.
-    counting ??= (isUnfiltered(filters) ? file.cachedRows('head') : file.run('head')).then((rows) =>
-      withCounts(all, rows),
-    );
+    const counted = { ...filters, level: null };
+    counting ??= file
+      .cached(`head ${JSON.stringify(counted)}`, () => file.run('head'))
+      .then((rows) => withCounts(all, rows));
     return counting;
   };
   const level = filters.level ?? chooseLevel(all);

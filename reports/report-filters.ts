@@ -69,20 +69,6 @@ export function checkFilters(filters: ReportFilters, now = new Date()): AppliedF
   };
 }
 
-export function isUnfiltered({
-  from,
-  to,
-  partners,
-  tenants,
-  carriers,
-  zones,
-  currencies,
-  asKnownOn,
-}: AppliedFilters): boolean {
-  const lists = [partners, tenants, carriers, zones, currencies];
-  return [from, to, asKnownOn].every((bound) => bound === null) && lists.every((list) => list.length === 0);
-}
-
 /** UTC with milliseconds; a date means its end in UTC. @throws ReportError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);

@@ -10,14 +10,12 @@ import { refuse } from './refusal.ts';
 export type SandboxAccount = ReturnType<typeof sandboxAccount>;
 
 export function sandboxAccount(account: Account, addresses: ListenerAddresses & { readonly caPem: string }) {
-  const { billing, registrations, deliveries, schedules, faults, partner, environment } = account;
+  const { billing, registrations, deliveries, schedules, faults } = account;
   const connection = connectionOf(account, addresses);
   return {
     ...connection,
     connection,
-    environment,
     caPem: addresses.caPem,
-    partner,
     tenants: () => billing.tenants(),
 
     registerWebhook: (settings: Parameters<typeof registrations.add>[0]) => registrations.add(settings),
@@ -30,7 +28,6 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
 
     createInvoice: (request?: NewInvoice) => billing.create(request),
     submit: (invoiceId: string) => billing.submit(invoiceId),
-    approve: (invoiceId: string) => billing.approve(invoiceId),
     cancel: (invoiceId: string) => billing.cancel(invoiceId),
     finalize: (invoiceId: string) => billing.finalize(invoiceId),
     repair: (invoiceId: string) => billing.repair(invoiceId),
@@ -44,7 +41,6 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
       billing.testEvent(registrationId, eventType),
     events: (): readonly BillingEvent[] => [...account.store.all('event').values()],
     deliveries: () => deliveries.list(),
-    activity: () => account.activity.after(0),
     schedules,
     faults,
     apiKeys: {
@@ -64,13 +60,11 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
 const LOADED_WITHIN_MS = 10_000;
 /** The journal stores the rows of planned invoices one by one. */
 const MAX_MONTH_SHIPMENTS = 10_000;
-/** Invoices between two turns of the event loop, so that deliveries start while others are still generated. */
-const INVOICES_PER_TURN = 16;
 
-/** @returns the number of invoices */
+/** Deliveries start while others are still generated. @returns the number of invoices */
 export async function seedInvoices({ billing }: Account, count: number, shipments?: number): Promise<number> {
   for (let made = 0; made < count; made += 1) {
-    if (made % INVOICES_PER_TURN === 0) await setImmediate();
+    await setImmediate();
     const { invoiceId } = await billing.create(shipments === undefined ? {} : { shipments });
     const end = made % 6;
     if (end !== 0) billing.submit(invoiceId);
@@ -92,7 +86,7 @@ export async function seedMonths(account: Account, months: number, shipments = 4
     ...request,
     tenants: tenants.length > 0 ? tenants : [null],
   })) {
-    if (made % INVOICES_PER_TURN === 0) await setImmediate();
+    await setImmediate();
     const { invoiceId } = await billing.create(invoice);
     if (ends !== 'draft') await billing.finalize(invoiceId);
     if (ends === 'canceled') toCancel.push(invoiceId);

@@ -53,7 +53,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
   if ((await published.query('invoice', { invoice })).length > 0) return;
   if ((await published.query('events-list', { ...all, invoice })).length > 0) return;
   const numbers = await published.query('invoice-numbers');
-  const { nearestNames } = await import('../../reports/nearest-names.ts');
+  const { nearestNames } = await import('../../lib/config/did-you-mean.ts');
   const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
   throw nothingIs({ filter: 'invoice', given: invoice, nearest });
 }

@@ -64,7 +64,7 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
   const known = new Set(names.map((name) => name.toLowerCase()));
   const given = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
   if (given === undefined) return;
-  const { nearestNames } = await import('../../reports/nearest-names.ts');
+  const { nearestNames } = await import('../../lib/config/did-you-mean.ts');
   throw nothingIs({ filter: 'tenant', given, nearest: nearestNames(given, [...new Set(names)]) });
 }
 

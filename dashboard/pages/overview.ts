@@ -21,7 +21,6 @@ import { count, instant } from '../views.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
 import { spendOf } from './spend.ts';
 
-const CHART = { width: 1000, maxBars: 10 };
 const MAX_ACTIONS = 4;
 
 export function registerOverview(app: FastifyInstance, context: PageContext, saved: SavedViews): void {
@@ -41,27 +40,34 @@ async function overview(
   saved: SavedViews,
 ): Promise<PublishedPage> {
   const query = request.query as Query;
-  const part = await cachedPage(context, request, () => publishedPart(context, query)).catch((error) =>
-    withoutSpend(error, request),
-  );
+  const [lists, sums] = await Promise.all([
+    context.cache.present('lists of /', () => listsOf(context)),
+    cachedPage(context, request, () => sumsOf(context, query)).catch((error) => withoutSums(error, request)),
+  ]);
   const quarantined = context.quarantine === null ? null : (await context.quarantine.list()).length;
-  const { asOf, data, ...published } = part;
   // A damaged file of views does not fail the page.
   const views = await saved.list().then(
     (list) => ({ views: list, viewsProblem: null }),
     (error) => ({ views: [], viewsProblem: context.errorPage(error, '/').message }),
   );
+  const { asOf, ...invoices } = lists;
+  const { gaps, months, spend } = sums;
   const values = {
-    ...{ ...published, ...views, save: saveAddress('/', query) },
+    ...actionsOf(lists.attention, lists.contradicted, gaps ?? []),
+    ...{ ...sums, ...views, save: saveAddress('/', query) },
     isHealthy: Object.values(context.health.report().components).every(({ isHealthy }) => isHealthy),
-    counts: countsOf(published, quarantined),
+    counts: countsOf(lists.states, { gaps: gaps?.length ?? null, quarantined }),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
   };
-  const page = { asOf, view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };
-  return { ...page, values, data: { ...data, views: views.views, quarantined } };
+  const data = { ...invoices, gaps, spend: spend?.data ?? null, months, views: views.views, quarantined };
+  const page = { view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };
+  return { ...page, asOf: sums.asOf ?? asOf, values, data };
 }
 
-function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
+function countsOf(
+  states: readonly ReportRow[],
+  { gaps, quarantined }: { readonly gaps: number | null; readonly quarantined: number | null },
+) {
   const ofStates = states.map(({ state, invoices }) => ({
     ...{ address: `/invoices?state=${state}`, number: Number(invoices) },
     ...{ label: String(state).replaceAll('_', ' '), needsAction: state === 'needs_attention' },
@@ -71,28 +77,6 @@ function countsOf({ states, gaps }: PublishedPart, quarantined: number | null) {
     { address: '/reports/gaps', number: gaps, label: 'gaps' },
   ].filter(({ number }) => number !== null);
   return [...ofStates, ...others.map((each) => ({ ...each, needsAction: each.number !== 0 }))];
-}
-
-type PublishedPart = Readonly<Record<string, unknown>> & {
-  readonly states: readonly ReportRow[];
-  readonly gaps: number | null;
-};
-type WholePart = PublishedPart & { readonly asOf: string | null; readonly data: object };
-
-/** The page when its sums exceed the time limit. An error is not cached, so the next reader retries. */
-class WithoutSpend extends Error {
-  readonly part: WholePart;
-  constructor(part: WholePart, cause: Error) {
-    super(cause.message, { cause });
-    this.part = part;
-  }
-}
-
-/** Programs receive the error, since they would take the missing part for empty. */
-function withoutSpend(error: unknown, request: FastifyRequest): WholePart {
-  if (!(error instanceof WithoutSpend)) throw error;
-  if (isForPrograms(request)) throw error.cause;
-  return error.part;
 }
 
 interface InvoiceList extends Pick<InvoicesRequest, 'states' | 'sort'> {
@@ -149,47 +133,37 @@ function actionsOf(
   return { actions, more };
 }
 
-async function sumsOf(context: PageContext, query: Query) {
-  const { by } = checkFilters(filtersOf(query));
-  const sums = { gaps: null, months: null, spend: null };
-  try {
-    const { gaps, months } = await withReports(context, { by }, async (session) => ({
-      gaps: await gapsOf(context, session),
-      months: await session.run('summary'),
-    }));
-    return { gaps, months, spend: await spendOf(context, query, months.rows), late: null };
-  } catch (error) {
-    if (isReportError(error, 'interrupted')) return { ...sums, late: error };
-    throw error;
-  }
-}
-
-async function publishedPart(context: PageContext, query: Query): Promise<WholePart> {
-  const reading = readPublished(context, async (run) => ({
+function listsOf(context: PageContext) {
+  return readPublished(context, async (run) => ({
     asOf: await asOfNow(run),
     states: await run('states'),
     attention: await listed(run, ATTENTION),
     contradicted: await listed(run, CONTRADICTED),
   }));
-  reading.catch(() => undefined);
-  const { gaps, months, spend, late } = await sumsOf(context, query);
-  const { asOf, ...lists } = await reading;
-  const ofCurrency = (months?.rows ?? []).filter((row) => row.currency_code === spend?.currency);
-  const charts = months === null ? [] : await drawCharts({ ...months, rows: ofCurrency }, CHART);
-  const part = {
-    states: lists.states,
-    ...actionsOf(lists.attention, lists.contradicted, gaps?.rows ?? []),
-    ...{ spend, spendProblem: late?.message ?? null, notes: months?.head.notes ?? [] },
-    gaps: gaps?.rows.length ?? null,
+}
+
+async function sumsOf(context: PageContext, query: Query) {
+  const { by } = checkFilters(filtersOf(query));
+  const { gaps, months } = await withReports(context, { by }, async (session) => ({
+    gaps: await gapsOf(context, session),
+    months: await session.run('summary'),
+  }));
+  const spend = await spendOf(context, query, months.rows);
+  const ofCurrency = months.rows.filter((row) => row.currency_code === spend?.currency);
+  const charts = await drawCharts({ ...months, rows: ofCurrency });
+  return {
+    ...{ spend, spendProblem: null, gaps: gaps.rows, months: ofCurrency, notes: months.head.notes },
     charts: charts.map((chart) => chartFigure(chart, { address: '/reports/summary' })),
-    asOf: months === null ? asOf : asOfHead(months.head),
-    data: {
-      ...lists,
-      gaps: gaps?.rows ?? null,
-      spend: spend?.data ?? null,
-      months: months === null ? null : ofCurrency,
-    },
+    asOf: asOfHead(months.head),
   };
-  if (late !== null) throw new WithoutSpend(part, late);
-  return part;
+}
+
+/**
+ * The page when its sums exceed the time limit. Programs receive the error, since they would take the missing
+ * part for empty.
+ */
+function withoutSums(error: unknown, request: FastifyRequest) {
+  if (!isReportError(error, 'interrupted') || isForPrograms(request)) throw error;
+  const nothing = { spend: null, gaps: null, months: null, asOf: null };
+  return { ...nothing, spendProblem: error.message, notes: [], charts: [] };
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
 import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
 import { invalidFilter } from '../../reports/errors.ts';
@@ -69,7 +69,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
       status: isInvalid(report, query) ? 400 : 200,
       waitsForStatus: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
-      page: cachedPage(context, request, () => reportPage(context, report, query)),
+      page: reportPage(context, request, report),
     });
   });
   app.get<Named>('/reports/:name/download', (request, reply) =>
@@ -130,16 +130,18 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   ...{ second_from: 'second period, from', second_to: 'second period, to' },
 };
 
-function reportPage(context: PageContext, report: ReportDefinition, query: Query) {
+/** An exceeded limit is not cached, so the next reader retries. */
+function reportPage(context: PageContext, request: FastifyRequest, report: ReportDefinition) {
+  const query = request.query as Query;
   const page = { view: 'report', title: report.title, section: sectionOf(report), period: periodOf(query) };
-  return withProblem(context, page, async () => {
-    const request = { report, query, parameters: pageParameters(report, query) };
-    const result = await recentResult(context, request);
+  const make = async () => {
+    const parameters = pageParameters(report, query);
+    const result = await recentResult(context, { report, query, parameters });
     const of = rowActionIn(context);
-    const action = of && { of, parameters: request.parameters };
-    const { body, data } = await reportBody(report, query, result, action);
+    const { body, data } = await reportBody(report, query, result, of && { of, parameters });
     return { asOf: asOfHead(result.head), values: { body, problem: null }, data };
-  });
+  };
+  return withProblem(context, page, () => cachedPage(context, request, make));
 }
 
 function rowActionIn({ canAct, plugins }: PageContext): RowAction | null {

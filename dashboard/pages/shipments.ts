@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { columnLabel, displayCell, grouped } from '../../reports/render/labels.ts';
@@ -60,7 +60,7 @@ export function registerShipments(app: FastifyInstance, context: PageContext): v
       ...{ title: 'Shipments', section: '/shipments', status: isInvalid ? 400 : 200 },
       period: periodOf(query),
       lead: formOf(context, query),
-      page: cachedPage(context, request, () => listPage(context, query)),
+      page: listPage(context, request),
     });
   });
 }
@@ -144,15 +144,18 @@ async function formOf(context: PageContext, query: Query): Promise<string> {
   });
 }
 
-function listPage(context: PageContext, query: Query) {
+/** An exceeded limit is not cached, so the next reader retries. */
+function listPage(context: PageContext, request: FastifyRequest) {
+  const query = request.query as Query;
   const page = { view: 'shipments', title: 'Shipments', section: '/shipments', period: periodOf(query) };
-  return withProblem(context, page, async () => {
-    const request = requestOf(query);
+  const make = async () => {
+    const shown = requestOf(query);
     // Links need these columns even when they are hidden.
-    const columns = [...(request.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
-    const list = await listOf(context, query, { ...request, columns });
-    return { asOf: asOfHead(list.result.head), values: valuesOf(list, query, request) };
-  });
+    const columns = [...(shown.columns ?? []), 'tracking_number', 'invoice_id', 'currency_code'];
+    const list = await listOf(context, query, { ...shown, columns });
+    return { asOf: asOfHead(list.result.head), values: valuesOf(list, query, shown) };
+  };
+  return withProblem(context, page, () => cachedPage(context, request, make));
 }
 
 function valuesOf(

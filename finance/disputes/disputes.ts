@@ -30,30 +30,12 @@ export interface DisputesOptions {
   readonly now?: () => Date;
 }
 
-export interface Disputes {
-  /** Newest first; problems of the journal are sentences. */
-  list(): Promise<{ readonly claims: readonly ClaimWithStatus[]; readonly problems: readonly string[] }>;
-  readonly find: FindClaimable;
-  atRisk(filters: FindRequest['filters']): Promise<AtRisk>;
-  /**
-   * All or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can
-   * be claimed
-   */
-  open(
-    lines: readonly Claimable[],
-    decision: { readonly note: string; readonly by: string },
-  ): Promise<readonly Claim[]>;
-  /**
-   * All or none. @throws ClaimError claim-changed: one has another version; claim-refused: one does not exist
-   * or does not allow that state
-   */
-  change(changes: ClaimChangeRequest): Promise<readonly Claim[]>;
-}
+export type Disputes = ReturnType<typeof openDisputes>;
 
 const MAX_KEPT = 12;
 
 /** Opens no file before it is used; several processes may use it at once. */
-export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions): Disputes {
+export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions) {
   async function withStatus(claims: Claims): Promise<readonly ClaimWithStatus[]> {
     const all = [...claims.all.values()];
     const { windows } = await readClaimWindows(dataDir);
@@ -87,20 +69,27 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return found;
   }
 
+  const find: FindClaimable = async (request) => claimable(await findLines({ ...request, databasePath }));
   return {
-    find: async (request) => claimable(await findLines({ ...request, databasePath })),
-    async atRisk(filters) {
+    find,
+    async atRisk(filters: FindRequest['filters']): Promise<AtRisk> {
       const { windows } = await readClaimWindows(dataDir);
       const claims = [...(await withStatus(await readClaims(dataDir)))].reverse();
-      const find: FindClaimable = async (request) => claimable(await keptFindings(request));
-      return linesAtRisk(find, filters, claims, (line) => deadlineOf(line, windows, now()));
+      const findKept: FindClaimable = async (request) => claimable(await keptFindings(request));
+      return linesAtRisk(findKept, filters, claims, (line) => deadlineOf(line, windows, now()));
     },
+    /** Newest first; problems of the journal are sentences. */
     async list() {
       const claims = await readClaims(dataDir);
       return { claims: [...(await withStatus(claims))].reverse(), problems: claims.problems };
     },
-    open: (lines, decision) => openClaims(dataDir, lines, { ...decision, at: now().toISOString() }),
-    async change(request) {
+    open: (lines: readonly Claimable[], decision: { readonly note: string; readonly by: string }) =>
+      openClaims(dataDir, lines, { ...decision, at: now().toISOString() }),
+    /**
+     * All or none. @throws ClaimError claim-changed: one has another version; claim-refused: one does not
+     * exist or does not allow that state
+     */
+    async change(request: ClaimChangeRequest): Promise<readonly Claim[]> {
       const { claims: named, state } = request;
       if (state === 'sent' || state === 'open') {
         const voided = (await withStatus(await readClaims(dataDir))).find(
@@ -117,7 +106,10 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   };
 }
 
-/** @throws ClaimError as `Disputes.open` */
+/**
+ * All or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can be
+ * claimed
+ */
 export async function openClaims(
   dataDir: string,
   lines: readonly Claimable[],

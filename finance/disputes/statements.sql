@@ -17,8 +17,8 @@ select
     s.invoice_generation_date as invoice_date,
     s.billing_cost
 from base_shipments as s
-semi join (
-    select unnest(from_json($rows, '[{"invoice_id": "VARCHAR", "row_number": "BIGINT"}]'), recursive := true)
+semi join given_rows(
+    $rows, '[{"invoice_id": "VARCHAR", "row_number": "BIGINT"}]'
 ) as w on w.invoice_id = s.invoice_id and w.row_number = s.row_number
 order by s.invoice_id, s.row_number
 
@@ -29,8 +29,8 @@ order by s.invoice_id, s.row_number
 -- means: every charge of the numbers that a person named, wholly.
 select s.tracking_number, s.currency_code, s.invoice_id, s.row_number, s.billing_cost as claimed
 from selected_shipments as s
-semi join (
-    select unnest(from_json($rows, '[{"tracking_number": "VARCHAR"}]'), recursive := true)
+semi join given_rows(
+    $rows, '[{"tracking_number": "VARCHAR"}]'
 ) as w on w.tracking_number = s.tracking_number
 where s.billing_cost > 0
 order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
@@ -46,11 +46,8 @@ order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 with lines as (
     select s.*
     from loaded_shipments as s
-    semi join (
-        select unnest(
-            from_json($rows, '[{"carrier": "VARCHAR", "tracking_number": "VARCHAR", "currency_code": "VARCHAR"}]'),
-            recursive := true
-        )
+    semi join given_rows(
+        $rows, '[{"carrier": "VARCHAR", "tracking_number": "VARCHAR", "currency_code": "VARCHAR"}]'
     ) as w
         on w.carrier = s.carrier and w.tracking_number = s.tracking_number and w.currency_code = s.currency_code
     where s.billing_cost <> 0
@@ -120,14 +117,8 @@ from selected_shipments as s
 join changes as c
     on c.start = month_start(s.report_date) and c.carrier = s.carrier and c.service_level = s.service_level
     and c.zone = s.zone and c.rated = s.rated and c.currency_code = s.currency_code
-semi join (
-    select unnest(
-        from_json(
-            $rows,
-            '[{"month": "VARCHAR", "carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR", "zone": "VARCHAR"}]'
-        ),
-        recursive := true
-    )
+semi join given_rows(
+    $rows, '[{"month": "VARCHAR", "carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR", "zone": "VARCHAR"}]'
 ) as w
     on w.month = month_of(c.start) and w.carrier = s.carrier and w.service_level = s.service_level
     and w.currency_code = s.currency_code and (w.zone is null or w.zone = s.zone)
@@ -156,11 +147,8 @@ join rated_cells as c
     on c.carrier = s.carrier and c.service_level is not distinct from s.service_level and c.zone is not distinct from s.zone
     and c.currency_code = s.currency_code and c.billing_cost = s.billing_cost and c.day is not distinct from rate_day(s.report_date)
     and c.exact is not distinct from exact_weight(s.billable_weight, s.billable_weight_unit)
-semi join (
-    select unnest(
-        from_json($rows, '[{"carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR"}]'),
-        recursive := true
-    )
+semi join given_rows(
+    $rows, '[{"carrier": "VARCHAR", "service_level": "VARCHAR", "currency_code": "VARCHAR"}]'
 ) as w
     on w.carrier = s.carrier and w.service_level is not distinct from s.service_level
     and w.currency_code = s.currency_code
@@ -178,10 +166,7 @@ limit $limit
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
 with pairs as (
-    select unnest(
-        from_json($rows, '[{"invoice_id": "VARCHAR", "replacement_id": "VARCHAR", "currency_code": "VARCHAR"}]'),
-        recursive := true
-    )
+    from given_rows($rows, '[{"invoice_id": "VARCHAR", "replacement_id": "VARCHAR", "currency_code": "VARCHAR"}]')
 ),
 before as (
     select p.invoice_id, p.replacement_id, v.carrier, v.tracking_number, v.currency_code, sum(v.billing_cost) as cost

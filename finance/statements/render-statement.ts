@@ -6,7 +6,7 @@ import { renderCsv } from '../../reports/render/csv-text.ts';
 import { XLSX_TYPE } from '../../reports/render/render-report.ts';
 import type { MadeStatement } from './make-statements.ts';
 import { shortKey } from './sent-statements.ts';
-import { type PaperSize, type Statement, shipmentsCsv } from './statement.ts';
+import type { PaperSize, Statement } from './statement.ts';
 
 export const STATEMENT_FORMATS = ['pdf', 'xlsx', 'csv'] as const;
 export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
@@ -39,7 +39,7 @@ export async function renderStatement(
   const lines =
     shipments === null
       ? []
-      : [{ name: `${name}-shipments.csv`, contentType: CSV, body: shipmentsCsv(shipments) }];
+      : [{ name: `${name}-shipments.csv`, contentType: CSV, body: renderCsv(shipments) }];
   if (format === 'pdf') {
     const { statementPdf } = await import('./render-pdf.ts');
     const body = await statementPdf(statement, paper);

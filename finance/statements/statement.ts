@@ -205,17 +205,8 @@ export interface ShipmentLines {
   readonly rows: readonly ReportRow[];
 }
 
-/** Needed twice: for the hash in the statement, and for the file. */
-const rendered = new WeakMap<ShipmentLines, string>();
-
-export function shipmentsCsv(lines: ShipmentLines): string {
-  const csv = rendered.get(lines) ?? renderCsv(lines);
-  rendered.set(lines, csv);
-  return csv;
-}
-
 export function namedLines(lines: ShipmentLines): { readonly lines: number; readonly sha256: string } {
-  const sha256 = createHash('sha256').update(shipmentsCsv(lines)).digest('hex');
+  const sha256 = createHash('sha256').update(renderCsv(lines)).digest('hex');
   return { lines: lines.rows.length, sha256 };
 }
 

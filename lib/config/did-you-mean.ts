@@ -1,17 +1,31 @@
-export function didYouMean(name: string, candidates: Iterable<string>): string | null {
-  let best: string | null = null;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
+/**
+ * At most three, nearest first: names within a third of the given length (at least 2 edits), or of which a
+ * part begins with it.
+ */
+export function nearestNames(given: string, names: readonly string[]): string[] {
+  const beginning = given.toLowerCase();
+  const limit = Math.max(2, Math.floor(given.length / 3));
+  return names
+    .filter((name) => name !== '')
+    .map((name) => ({ name, distance: editDistance(beginning, name.toLowerCase()) }))
+    .filter(
+      ({ name, distance }) =>
+        distance <= limit ||
+        (given.length > 2 &&
+          [name, ...name.split(/[^\p{L}\p{N}]+/u)].some((part) => part.toLowerCase().startsWith(beginning))),
+    )
+    .sort((one, other) => one.distance - other.distance || one.name.localeCompare(other.name))
+    .slice(0, 3)
+    .map(({ name }) => name);
 }
 
-export function editDistance(a: string, b: string): number {
+/** Empty, or a sentence that begins with a space. */
+export function didYouMean(given: string, names: readonly string[]): string {
+  const nearest = nearestNames(given, names);
+  return nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';
+}
+
+function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { messageOf, systemErrorIn, withName } from '../system-errors.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { nearestNames } from './did-you-mean.ts';
 import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
 import { readBasicAuth, readHeaders, readUrlPath, type WebhookPath } from './setting-values.ts';
 import type { SettingsProblem } from './settings.ts';
@@ -35,10 +35,10 @@ export function unknownVariables(env: SettingsSources['env']): SettingsProblem[]
     .filter((variable) => variable.startsWith('BILLSYNC_') && !known.has(variable))
     .sort()
     .map((variable) => {
-      const near = didYouMean(variable, known);
+      const [near] = nearestNames(variable, [...known]);
       return {
         setting: variable,
-        message: `is not a setting${near === null ? '' : `; did you mean ${near}?`}`,
+        message: `is not a setting${near === undefined ? '' : `; did you mean ${near}?`}`,
       };
     });
 }
@@ -164,8 +164,8 @@ function readMapping(file: SettingsFile, content: object, problems: SettingsProb
     }
     const variable = keys.get(key);
     if (variable === undefined) {
-      const near = didYouMean(key, keys.keys());
-      const hint = near === null ? '' : `; did you mean ${near}?`;
+      const [near] = nearestNames(key, [...keys.keys()]);
+      const hint = near === undefined ? '' : `; did you mean ${near}?`;
       problems.push({ setting: `${quotedKey(key)} in ${file.path}`, message: `is not a setting${hint}` });
       continue;
     }

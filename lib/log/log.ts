@@ -88,7 +88,7 @@ export const COMMON_LOG_FIELDS = {
   msg: 'What happened; the text may change.',
 } as const;
 
-/** docs/reference/logs.md is generated from this table; a test checks that it is complete. */
+/** docs/reference/logs.md is generated from this table. */
 export const LOG_FIELDS = {
   address: 'Host and port: of Temporal, or of a sender that was refused.',
   aheadSeconds: 'How far the clock of an event is ahead of ours.',
@@ -98,7 +98,6 @@ export const LOG_FIELDS = {
   certificate: 'File of the certificate that the endpoint shows.',
   code: 'Why something was refused, as in `billsync quarantine list`.',
   component: 'Of a check that failed: what it looks at.',
-  connections: 'How many connections were ended.',
   count: 'How many times it happened since the last line about it.',
   currencyCode: 'Of the cost of a load.',
   detail: 'Known details of the cause.',
@@ -113,14 +112,12 @@ export const LOG_FIELDS = {
   key: 'Of an alert.',
   kind: 'Of an item in quarantine: `delivery` or `file`.',
   loadId: 'Of a load.',
-  loadIds: 'Of several loads.',
   loads: 'How many loads.',
   losses: 'The first losses of a rebuild.',
   method: 'Of the HTTP request that was refused.',
   movedAside: 'Path of the old warehouse.',
   path: 'A file, an address of the dashboard, or of a delivery that was refused.',
   pid: 'Of a process.',
-  pids: 'Of processes.',
   place: 'Place of a record in the archive.',
   process: 'Of `up`: `endpoint` or `worker`.',
   quarantineId: 'Of an item in quarantine.',

@@ -14,7 +14,7 @@ const PALETTE = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => `var(--chart-${number})
 const [LESS = '', , , MORE = '', , , , TOTAL = ''] = PALETTE;
 const INK = 'currentColor';
 const GRID_LINE = 'var(--line)';
-export const MAX_BARS = 15;
+const MAX_BARS = 15;
 const MAX_SERIES = 8;
 
 export interface Drawing {
@@ -23,7 +23,6 @@ export interface Drawing {
   readonly points: readonly Point[];
   /** In pixels. */
   readonly width: number;
-  readonly maxBars: number;
   /** The last key of a line if its month may still change. */
   readonly incompleteFrom: string | null;
   readonly addressOf: (point: Point) => string | null;
@@ -95,8 +94,8 @@ function categoryAxis(names: readonly string[]) {
 }
 
 function barOption(drawing: Drawing): Drawn {
-  const { points, unit, width, maxBars, spec } = drawing;
-  const bars = barsOf(points, maxBars);
+  const { points, unit, width, spec } = drawing;
+  const bars = barsOf(points);
   const names = bars.map((point) => nameIn(width, point.key));
   const amounts = bars.map((point) => rounded(point.value ?? '0', unit));
   const option = {
@@ -128,9 +127,9 @@ function barOption(drawing: Drawing): Drawn {
   return [option, 62 + bars.length * 26];
 }
 
-export function barsOf(points: readonly Point[], maxBars: number): readonly Point[] {
+export function barsOf(points: readonly Point[]): readonly Point[] {
   const last = points.findLastIndex(({ value }) => Number(value ?? 0) !== 0);
-  return points.slice(0, Math.min(maxBars, last + 1));
+  return points.slice(0, Math.min(MAX_BARS, last + 1));
 }
 
 function timeOption(drawing: Drawing): Drawn {

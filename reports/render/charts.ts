@@ -4,7 +4,7 @@ import { visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
-import { barsOf, type ChartOption, type Drawing, MAX_BARS, optionOf, rounded } from './chart-options.ts';
+import { barsOf, type ChartOption, type Drawing, optionOf, rounded } from './chart-options.ts';
 import { type Point, pointsOf } from './chart-points.ts';
 import { drawInThread } from './draw-in-thread.ts';
 import { columnLabel } from './labels.ts';
@@ -23,23 +23,20 @@ export interface Chart {
   readonly narrow: Drawn;
 }
 
-export interface ChartOptions {
-  /** Pixels of the wide drawing. */
-  readonly width?: number;
-  readonly maxBars?: number;
-  readonly leadTo?: (rows: readonly ReportRow[], column: string) => string | null;
-}
+/** The address of the rows of a mark; null: no link. */
+type ChartLink = (rows: readonly ReportRow[], column: string) => string | null;
 
-const DEFAULT_WIDTH = 900;
+/** In pixels. */
+const WIDE_WIDTH = 900;
 const NARROW_WIDTH = 350;
 
 /** Draws one chart for each currency, since two currencies never share an axis. */
-export async function drawCharts(result: ReportResult, options: ChartOptions = {}): Promise<Chart[]> {
+export async function drawCharts(result: ReportResult, leadTo: ChartLink = () => null): Promise<Chart[]> {
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>
     Array.from(
       Map.groupBy(result.rows, (row) => text(row.currency_code)),
-      ([currency, rows]) => drawChart({ result, spec, currency, rows }, options),
+      ([currency, rows]) => drawChart({ result, spec, currency, rows, leadTo }),
     ),
   );
   return (await Promise.all(drawing)).flat();
@@ -67,13 +64,11 @@ interface ChartRequest {
   readonly spec: ChartSpec;
   readonly currency: string;
   readonly rows: readonly ReportRow[];
+  readonly leadTo: ChartLink;
 }
 
 /** No chart when all values are zero or unknown. */
-async function drawChart(
-  { result, spec, currency, rows }: ChartRequest,
-  { width = DEFAULT_WIDTH, maxBars = MAX_BARS, leadTo = () => null }: ChartOptions,
-): Promise<Chart[]> {
+async function drawChart({ result, spec, currency, rows, leadTo }: ChartRequest): Promise<Chart[]> {
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
   const named = value ? `${columnLabel({ ...value, unit: null })}${unit === '' ? '' : ` in ${unit}`}` : '';
@@ -86,7 +81,7 @@ async function drawChart(
   const points = pointsOf(spec, rows);
   if (!points.some((point) => Number(point.value ?? 0) !== 0)) return [];
   const drawing = {
-    ...{ unit, spec, points, maxBars, width, incompleteFrom: incompleteKey(result, spec, points) },
+    ...{ unit, spec, points, width: WIDE_WIDTH, incompleteFrom: incompleteKey(result, spec, points) },
     addressOf: ({ rows }: Point) => leadTo(rows, spec.roles.value ?? ''),
   };
   const [wide, narrow] = await Promise.all([
@@ -136,13 +131,13 @@ function linked(svg: string, { series }: ChartOption): string {
   return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
 }
 
-function describe({ points, unit, spec, maxBars }: Drawing, title: string): string {
+function describe({ points, unit, spec }: Drawing, title: string): string {
   const known = points.filter((point) => point.value !== null);
   const largest = known.reduce<Point | undefined>(
     (most, point) => (most === undefined || Number(point.value) > Number(most.value) ? point : most),
     undefined,
   );
-  const drawn = barsOf(points, maxBars).length;
+  const drawn = barsOf(points).length;
   const cut = spec.kind === 'bar' && points.length > drawn ? ` The first ${drawn} of ${points.length}.` : '';
   const place = largest ? [largest.key, largest.series].filter((part) => part !== '').join(', ') : '';
   const most =

@@ -73,9 +73,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
   );
   const sums = sumsOf(result);
   const { leadTo = () => null } = options;
-  const charts = await drawCharts(result, {
-    leadTo: (rows, column) => leadTo(rows, column)?.address ?? null,
-  });
+  const charts = await drawCharts(result, (rows, column) => leadTo(rows, column)?.address ?? null);
   const number = (align: 'left' | 'right'): string => (align === 'right' ? ' class="number"' : '');
   return eta.render('./report-body.eta', {
     result,

@@ -6,25 +6,11 @@ export function renderAbout(result: Omit<ReportResult, 'rows'>): string {
 
 /** Keys are snake_case, instants ISO 8601 UTC, percentages exact text. */
 export function aboutResult({ head, columns, ...result }: Omit<ReportResult, 'rows'>) {
-  const { filters } = head;
+  const { name, title, grain, means, order, limits, example } = result;
+  const { from, to, by, tenants, carriers, zones, currencies, asKnownOn } = head.filters;
   return {
-    report: result.name,
-    title: result.title,
-    grain: result.grain,
-    means: result.means,
-    order: result.order,
-    limits: result.limits,
-    example: result.example?.text ?? null,
-    filters: {
-      from: filters.from,
-      to: filters.to,
-      by: filters.by,
-      tenants: filters.tenants,
-      carriers: filters.carriers,
-      zones: filters.zones,
-      currencies: filters.currencies,
-      as_known_on: filters.asKnownOn,
-    },
+    ...{ report: name, title, grain, means, order, limits, example: example?.text ?? null },
+    filters: { from, to, by, tenants, carriers, zones, currencies, as_known_on: asKnownOn },
     parameters: head.parameters,
     level: head.level,
     as_of: head.asOf,

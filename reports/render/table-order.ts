@@ -1,8 +1,8 @@
+import { didYouMean } from '../../lib/config/did-you-mean.ts';
 import { compareDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { invalidFilter } from '../errors.ts';
-import { didYouMean } from '../nearest-names.ts';
 import type { ReportResult } from '../report-result.ts';
 
 /** @param sort a column, with `-` for largest first; nulls are last @throws ReportError no such column */

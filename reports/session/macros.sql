@@ -257,6 +257,10 @@ create or replace temp macro middle_values(sorted, n) as
 -- Lines less those that repeat a number of the group (ADR 18).
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
+-- Rows that a caller names in JSON. @param structure as from_json takes it
+create or replace temp macro given_rows(json_rows, structure) as table
+    select unnest(from_json(json_rows, structure), recursive := true);
+
 -- The groups of "cost"; one that is not selected is null.
 create or replace temp macro lines_by(groups, lines) as table
     select

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../lib/config/did-you-mean.ts';
 import { invalidFilter } from '../errors.ts';
-import { didYouMean } from '../nearest-names.ts';
 
 const TYPES = {
   tenant: 'varchar',

@@ -3,9 +3,9 @@
  * list: DuckDB's planning time grows with the square of the number of bound values and cannot be interrupted.
  */
 
+import { didYouMean } from '../../lib/config/did-you-mean.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import { invalidFilter } from '../errors.ts';
-import { didYouMean } from '../nearest-names.ts';
 import { checkDay } from '../period.ts';
 
 /** Values of one name are alternatives; all names apply. */

@@ -1,5 +1,9 @@
 import { refuse } from '../refusal.ts';
 
+const SEVERAL = ['eventTypes', 'tenants'];
+
+export type Typed = Readonly<Record<string, string | readonly string[]>>;
+
 export class Form {
   readonly #fields: URLSearchParams;
 
@@ -44,8 +48,11 @@ export class Form {
     return Object.fromEntries(lines.map(toPair));
   }
 
-  typed(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#fields);
+  /** The names in `SEVERAL` have a list; empty for a form that was not sent. */
+  typed(): Typed {
+    if (this.#fields.size === 0) return {};
+    const lists = SEVERAL.map((name) => [name, this.all(name)]);
+    return { ...Object.fromEntries(this.#fields), ...Object.fromEntries(lists) };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Account, Connection } from '../account.ts';
-import type { Form } from './form.ts';
+import type { Form, Typed } from './form.ts';
 import type { Page } from './render.ts';
 
 export interface PageRequest {
@@ -9,7 +9,7 @@ export interface PageRequest {
   readonly query: Form;
   readonly form: Form;
   /** The fields of a refused form; empty on a new page. */
-  readonly typed: Readonly<Record<string, string>>;
+  readonly typed: Typed;
 }
 
 type Show = (request: PageRequest) => Page | Promise<Page>;

@@ -186,11 +186,9 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
     for (const parameters of (PARAMETERS[name] ?? [{}]).slice(0, lines === 'months' ? undefined : 1)) {
       const result = await resultOf(name, { lines, filters: {}, parameters });
       const marks = new Map<string, readonly [rows: readonly ReportRow[], column: string]>();
-      const charts = await drawCharts(result, {
-        leadTo(rows, column) {
-          marks.set(JSON.stringify([rows, column]), [rows, column]);
-          return null;
-        },
+      const charts = await drawCharts(result, (rows, column) => {
+        marks.set(JSON.stringify([rows, column]), [rows, column]);
+        return null;
       });
       expect(marks.size > 0, `${name} ${JSON.stringify(parameters)}`).toBe(charts.length > 0);
       for (const [rows, column] of [...marks.values()].filter((_, index) => index % 5 === 0).slice(0, 3)) {

@@ -99,7 +99,7 @@ describe('filters of injection', () => {
   });
 });
 
-test('shares the counts of a publication between sessions without filters only', async () => {
+test('shares the counts of a publication between sessions of the same filters only', async () => {
   const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
   const shipmentsIn = async (request: Partial<SessionRequest>): Promise<number> => {
     const session = await openReportSession({ databasePath: fixture.path, ...request });
@@ -111,7 +111,8 @@ test('shares the counts of a publication between sessions without filters only',
   await open.run('tenants');
   expect(await shipmentsIn({})).toBe(2);
   expect(await shipmentsIn({ filters: { from: '2020-01-01' } })).toBe(2);
-  expect(await shipmentsIn({ filters: { currencies: ['EUR'] } })).toBe(0);
+  for (let again = 0; again < 2; again += 1)
+    expect(await shipmentsIn({ filters: { currencies: ['EUR'] } })).toBe(0);
   open.close();
   await fixture.remove();
 });

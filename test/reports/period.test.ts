@@ -53,10 +53,8 @@ test('refuses a period together with one of its days', () => {
   expect(() => periodBounds({ period: '2026-10', to: '2026-10-31' })).toThrow('not both');
 });
 
-test('shifts days over months and leap days, and leaves other texts to the check that refuses them', () => {
-  expect(['2026-03-01', '2024-03-01', '2026-04-31', 'soon'].map((day) => shiftDay(day, -1))).toEqual([
-    ...['2026-02-28', '2024-02-29', '2026-04-31', 'soon'],
-  ]);
+test('shifts days over months and leap days', () => {
+  expect(['2026-03-01', '2024-03-01'].map((day) => shiftDay(day, -1))).toEqual(['2026-02-28', '2024-02-29']);
   expect(shiftDay('9999-12-31', 1)).toBe('9999-12-31');
 });
 

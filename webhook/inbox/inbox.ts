@@ -186,7 +186,8 @@ function removeTemporary(path: string): void {
   } catch {}
 }
 
-function readOrNull(path: string): Buffer | null {
+/** null: no file, or a folder or a circle of links in its place. */
+export function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {

@@ -4,16 +4,16 @@
  */
 
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
-import { systemCode } from '../../lib/system-errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/wire/quarantine.ts';
 import { jsonOrNull, withoutUrlQueries } from '../../lib/wire/text.ts';
+import { readOrNull } from './inbox.ts';
 
 export interface QuarantineOptions {
   readonly maxItems?: number;
@@ -87,7 +87,7 @@ async function readItem(
   path: string,
   id: string,
 ): Promise<{ readonly item: QuarantinedItem; readonly body: Uint8Array | null } | null> {
-  const bytes = await readOrNull(path);
+  const bytes = readOrNull(path);
   if (bytes === null) return null;
   const headEnd = bytes.indexOf(0x0a);
   const body = bytes.subarray(headEnd + 1);
@@ -138,15 +138,6 @@ function byWorth(a: QuarantinedItem, b: QuarantinedItem): number {
   const worth = (item: QuarantinedItem): number =>
     ['not-json', 'invalid-metadata', 'invalid-payload'].includes(item.code) ? 0 : 1;
   return worth(a) - worth(b) || byAge(a, b);
-}
-
-async function readOrNull(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (['ENOENT', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return null;
-    throw error;
-  }
 }
 
 export function reportDropped(deps: {

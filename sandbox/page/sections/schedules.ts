@@ -43,7 +43,7 @@ function list({ account, typed, form }: PageRequest): Page {
     data: {
       ...shared(account),
       schedules: account.schedules.list().map((one) => ({ ...one, overrides: overridesOf(account, one) })),
-      typed: form.has('name') ? refused(typed, form) : fresh,
+      typed: 'name' in typed ? { ...typed, overrides: readOverrides(form) } : fresh,
     },
   };
 }
@@ -66,7 +66,7 @@ function detail({ account, params, typed, form }: PageRequest): Page {
     data: {
       ...shared(account),
       schedule,
-      typed: form.has('name') ? refused(typed, form) : stored,
+      typed: 'name' in typed ? { ...typed, overrides: readOverrides(form) } : stored,
       invoices: invoices.slice(-20).reverse(),
       invoiceCount: invoices.length,
     },
@@ -97,16 +97,6 @@ function readOverrides(form: Form): Readonly<Record<string, boolean>> {
     ([name, value]) => name.startsWith('override:') && value !== '',
   );
   return Object.fromEntries(chosen.map(([name, value]) => [name.slice('override:'.length), value === 'on']));
-}
-
-function refused(typed: Readonly<Record<string, string>>, form: Form) {
-  return {
-    ...typed,
-    enabled: form.has('enabled'),
-    autoApprove: form.has('autoApprove'),
-    tenants: form.all('tenants'),
-    overrides: readOverrides(form),
-  };
 }
 
 function overridesOf({ billing }: PageRequest['account'], { tenantOverrides }: Schedule) {

@@ -38,7 +38,7 @@ export const webhookSection: readonly Route[] = [
   }),
 ];
 
-function list({ account, typed, form }: PageRequest): Page {
+function list({ account, typed }: PageRequest): Page {
   const { registrations, billing, partner } = account;
   return {
     view: 'webhooks',
@@ -49,12 +49,12 @@ function list({ account, typed, form }: PageRequest): Page {
       eventTypes: EVENT_TYPES,
       tenants: billing.tenants(),
       hasTenants: partner.kind === '3pl',
-      typed: { ...typed, ...chosenIn(form) },
+      typed,
     },
   };
 }
 
-function detail({ account, params, typed, form }: PageRequest): Page {
+function detail({ account, params, typed }: PageRequest): Page {
   const { registrations, billing, partner, deliveries, store } = account;
   const webhook = registrations.get(params.registrationId ?? '');
   const log = deliveries.list().filter((one) => one.registrationId === webhook.registrationId);
@@ -66,7 +66,6 @@ function detail({ account, params, typed, form }: PageRequest): Page {
     tenantChoice: webhook.tenants === 'all' ? 'all' : 'some',
     tenants: webhook.tenants === 'all' ? [] : webhook.tenants,
   };
-  const isRefused = Object.keys(typed).length > 0 && 'url' in typed;
   return {
     view: 'webhook',
     title: webhook.name,
@@ -77,7 +76,7 @@ function detail({ account, params, typed, form }: PageRequest): Page {
       eventTypes: EVENT_TYPES,
       tenants: billing.tenants(),
       hasTenants: partner.kind === '3pl',
-      typed: isRefused ? { ...stored, ...typed, ...chosenIn(form) } : stored,
+      typed: 'url' in typed ? typed : stored,
       deliveries: log
         .slice(-MAX_DELIVERIES)
         .reverse()
@@ -98,11 +97,6 @@ function readSettings(form: Form): NewRegistration {
     tenants: isSome ? form.all('tenants') : 'all',
     caPem: form.text('caPem') || null,
   };
-}
-
-/** A map of the fields keeps only the last value of each. */
-function chosenIn(form: Form): Readonly<Record<string, readonly string[]>> {
-  return form.has('url') ? { eventTypes: form.all('eventTypes'), tenants: form.all('tenants') } : {};
 }
 
 function namesOf(

@@ -15,13 +15,8 @@ export function useAllThreads(): void {
   delete process.env[THREADS];
 }
 
-export function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
-  return withThreads(null, work);
-}
-
-export async function withThreads<T>(threads: number | null, work: () => Promise<T>): Promise<T> {
-  if (threads === null) delete process.env[THREADS];
-  else process.env[THREADS] = `${threads}`;
+export async function withAllThreads<T>(work: () => Promise<T>): Promise<T> {
+  useAllThreads();
   try {
     return await work();
   } finally {
