@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { billedRows } from '../billed-rows.ts';
 import type { AccountRoutes } from '../page/page-routes.ts';
@@ -10,7 +11,13 @@ import { invoiceRoutes } from './admin/invoices.ts';
 import { deliveryRoutes, registrationRoutes } from './admin/registrations.ts';
 import { scheduleRoutes } from './admin/schedules.ts';
 
-export function adminRoutes(app: FastifyInstance, { account, connection, access }: AccountRoutes): void {
+export async function adminRoutes(
+  app: FastifyInstance,
+  { account, connection, access }: AccountRoutes,
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: 'Billing sandbox: admin API', version: '1' } },
+  });
   acceptJson(app);
   app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {
@@ -32,6 +39,7 @@ export function adminRoutes(app: FastifyInstance, { account, connection, access 
   scheduleRoutes(app, account);
   deliveryRoutes(app, account);
   faultRoutes(app, account);
+  app.get('/openapi.json', async () => app.swagger());
   app.get('/connection', async () => connection());
   app.get('/billed-shipments', (_request, reply) =>
     reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(jsonLines(billedRows(account)))),

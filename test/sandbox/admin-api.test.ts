@@ -178,3 +178,12 @@ test('refuses requests of another origin', async () => {
   expect((await call('GET', '/status', undefined, { origin: 'https://evil.example' })).status).toBe(403);
   expect((await call('GET', '/status', undefined, { origin: sandbox.baseUrl })).status).toBe(200);
 });
+
+test('describes every route in the OpenAPI document', async () => {
+  const { openapi, paths } = (await call('GET', '/openapi.json')).body;
+  expect(openapi).toBe('3.1.0');
+  expect(paths['/admin/registrations'].post.requestBody).toBeDefined();
+  const gets = Object.keys(paths).filter((path) => 'get' in paths[path] && !/[{]|billed/.test(path));
+  expect(gets.length).toBeGreaterThan(8);
+  for (const path of gets) expect((await call('GET', path.replace('/admin', ''))).status, path).toBe(200);
+});
