@@ -38,9 +38,16 @@ class ForwardError extends errorClass({
 const ARCHIVE_DEADLINE_MS = 30_000;
 const SEND_DEADLINE_MS = 5_000;
 
-/** Safe to repeat from the start after a failure or a kill at any point. */
-export async function forwardEntry(entry: InboxEntry, deps: ForwardDeps): Promise<ForwardOutcome> {
-  const parsed = await readParsed(entry, deps);
+/**
+ * Safe to repeat from the start after a failure or a kill at any point. @param received else it is read from the
+ * inbox
+ */
+export async function forwardEntry(
+  entry: InboxEntry,
+  deps: ForwardDeps,
+  received?: ParsedDelivery,
+): Promise<ForwardOutcome> {
+  const parsed = received ?? (await readParsed(entry, deps));
   if (parsed === null) return 'gone';
   if (entry.kind !== 'event') {
     await archive(entry, parsed, deps);

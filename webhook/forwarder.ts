@@ -6,9 +6,10 @@ import { FsyncError } from '../lib/files/durable-files.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { ParsedDelivery } from '../lib/wire/parse-delivery.ts';
 import { type ForwardDeps, forwardEntry } from './forward-entry.ts';
 import { createForwardQueue } from './forward-queue.ts';
-import type { InboxEntry } from './inbox/inbox.ts';
+import { type InboxEntry, keyOf } from './inbox/inbox.ts';
 import { alertRefused, type Refusal } from './receive-delivery.ts';
 
 export interface ForwarderDeps extends ForwardDeps {
@@ -37,6 +38,8 @@ const TIMING: ForwarderTiming = {
 const STUCK_AGE_SECONDS = 15;
 const ALERT_AGE_SECONDS = 10 * 60;
 const LONG_BACKLOG = 5_000;
+const MAX_PARSED = 64;
+const MAX_PARSED_LENGTH = 64 * 1024;
 
 export function startForwarder(deps: ForwarderDeps) {
   const { inbox, log, metrics, now = () => new Date() } = deps;
@@ -45,6 +48,7 @@ export function startForwarder(deps: ForwarderDeps) {
   const backlogAge = metrics.gauge('inbox_backlog_age_seconds');
   const timing = { ...TIMING, ...deps.timing };
   const queue = createForwardQueue(timing);
+  const parsedByKey = new Map<string, ParsedDelivery>();
   const startedMs = now().getTime();
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -52,11 +56,19 @@ export function startForwarder(deps: ForwarderDeps) {
   let lastPollMs = 0;
   let isUnchecked = false;
 
-  const unsubscribe = inbox.onAccepted((entry) => {
+  const unsubscribe = inbox.onAccepted((entry, parsed) => {
     queue.add(entry);
+    keepParsed(entry, parsed);
     pump();
   });
   const polling = pollForever();
+
+  /** An event without a partner is parsed again, because ours may be known by then. */
+  function keepParsed(entry: InboxEntry, parsed: ParsedDelivery | undefined): void {
+    if (parsed?.kind !== 'event' || parsed.event.partnerId === '') return;
+    if (parsedByKey.size < MAX_PARSED && parsed.envelope.length <= MAX_PARSED_LENGTH)
+      parsedByKey.set(keyOf(entry), parsed);
+  }
 
   function pump(): void {
     if (stopping.signal.aborted) return;
@@ -100,8 +112,11 @@ export function startForwarder(deps: ForwarderDeps) {
   }
 
   async function forward(entry: InboxEntry): Promise<void> {
+    const key = keyOf(entry);
+    const parsed = parsedByKey.get(key);
+    parsedByKey.delete(key);
     try {
-      const outcome = await forwardEntry(entry, { ...deps, onRefused });
+      const outcome = await forwardEntry(entry, { ...deps, onRefused }, parsed);
       queue.done(entry);
       forwarded.inc({ outcome });
     } catch (error) {

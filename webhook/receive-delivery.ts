@@ -75,13 +75,17 @@ export function createReceiver(deps: ReceiveDeps) {
           invoiceId: invoice.invoiceId,
           code: null,
         } as const;
-        return { statusCode: 200, status: await store(entry, body), eventId };
+        return { statusCode: 200, status: await store(entry, body, parsed), eventId };
       }
     }
   }
 
-  async function store(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
-    const stored = await inbox.accept(entry, body);
+  async function store(
+    entry: InboxEntry,
+    body: Uint8Array,
+    parsed?: ParsedDelivery,
+  ): Promise<'accepted' | 'duplicate'> {
+    const stored = await inbox.accept(entry, body, parsed);
     const { receivedAt: at, eventId } = entry;
     if (stored === 'duplicate') inBackground(() => archive.putFact({ kind: 'duplicate', at, eventId }));
     return stored;

@@ -13,6 +13,7 @@ import { exists, makeFolder, removeSmall, syncFolder, writeSynced } from '../../
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
+import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
 import { jsonOrNull } from '../../lib/wire/text.ts';
 
 /**
@@ -35,11 +36,11 @@ export interface InboxEntry {
   readonly code: string | null;
 }
 
-type OnAccepted = (entry: InboxEntry) => void;
+type OnAccepted = (entry: InboxEntry, parsed: ParsedDelivery | undefined) => void;
 
 export interface Inbox {
   /** Durable before it resolves, also for `duplicate`. @throws FsyncError, or the system's error */
-  accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'>;
+  accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<'accepted' | 'duplicate'>;
   pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
   /** null when it was trimmed meanwhile. */
   read(entry: InboxEntry): Promise<Uint8Array | null>;
@@ -85,7 +86,11 @@ export async function openInbox(
     }
   }, SHARED_FILE);
 
-  async function accept(entry: InboxEntry, body: Uint8Array): Promise<'accepted' | 'duplicate'> {
+  async function accept(
+    entry: InboxEntry,
+    body: Uint8Array,
+    parsed?: ParsedDelivery,
+  ): Promise<'accepted' | 'duplicate'> {
     const key = keyOf(entry);
     if (await isStored(key)) return 'duplicate';
     sequence += 1;
@@ -99,7 +104,7 @@ export async function openInbox(
       removeSmall(pendingPath(key));
       return 'duplicate';
     }
-    for (const listener of listeners) listener(entry);
+    for (const listener of listeners) listener(entry, parsed);
     return 'accepted';
   }
 
