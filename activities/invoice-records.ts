@@ -1,6 +1,5 @@
 import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
-import type { InvoiceEvent } from '../lib/wire/names.ts';
-import { withoutUrlQuery } from '../lib/wire/parse-delivery.ts';
+import { type InvoiceEvent, withoutUrlQuery } from '../lib/wire/invoice-event.ts';
 import type { InvoiceSummary } from '../warehouse/warehouse.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { InvoiceLedger } from '../workflows/lifecycle.ts';

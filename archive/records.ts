@@ -5,8 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
+import type { InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
 import { describeIssues, mayBeIllFormed, wellFormedInside } from '../lib/wire/json.ts';
-import type { FileSource, InvoiceEvent, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import type { FileSource, WebhookStatus } from '../lib/wire/names.ts';
 
 export type DeliveryVerdict = 'accepted' | 'test' | 'quarantined';
 

@@ -1,6 +1,7 @@
 import type { ComparedClock } from '../lib/health/clocks.ts';
 import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
-import type { ExportLocation, InvoiceHeader, WebhookStatus } from '../lib/wire/names.ts';
+import type { ExportLocation, InvoiceHeader } from '../lib/wire/invoice-event.ts';
+import type { WebhookStatus } from '../lib/wire/names.ts';
 import type { InvoiceDetails } from '../lib/wire/parse-details.ts';
 import { type BillingErrorCode, isBillingError } from './errors.ts';
 

@@ -5,7 +5,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { isReportError, ReportError } from '../reports/errors.ts';
-import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../reports/open-published-file.ts';
 import { readStatement } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 

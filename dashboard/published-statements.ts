@@ -1,6 +1,6 @@
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import type { ReportRow } from '../reports/cells.ts';
-import { openPublishedFile, withTimeLimit } from '../reports/published-file.ts';
+import { openPublishedFile, withTimeLimit } from '../reports/open-published-file.ts';
 import { readStatement } from '../reports/report-result.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);

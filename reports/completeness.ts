@@ -1,8 +1,8 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
+import type { PublishedFile } from './open-published-file.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';
 import { type Days, parsePeriod, periodText } from './period.ts';
-import type { PublishedFile } from './published-file.ts';
 import { grouped, plural } from './render/labels.ts';
 import type { AppliedFilters } from './report-filters.ts';
 import type { Completeness, ReportResult } from './report-result.ts';

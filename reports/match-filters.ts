@@ -2,7 +2,7 @@
 
 import { nearestNames } from '../lib/config/did-you-mean.ts';
 import { invalidFilter } from './errors.ts';
-import type { PublishedFile } from './published-file.ts';
+import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
 
 export interface FilterMatch {

@@ -8,8 +8,8 @@ import { messageOf, systemErrorIn } from '../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../lib/user-store.ts';
 import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogue.ts';
 import { invalidFilter, isReportError, type ReportError } from './errors.ts';
+import type { PublishedFile } from './open-published-file.ts';
 import { createSharedViews } from './prepare-session.ts';
-import type { PublishedFile } from './published-file.ts';
 import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
 
 /** Paths of CSV files; `table-columns.ts` has their headers. */

@@ -3,8 +3,8 @@ import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { decimalValue } from '../lib/duckdb-values.ts';
 import type { ParameterType, ReportDefinition, ReportParameter } from './catalogue.ts';
 import { invalidFilter } from './errors.ts';
+import type { PublishedFile } from './open-published-file.ts';
 import { checkDay } from './period.ts';
-import type { PublishedFile } from './published-file.ts';
 import { checkInstant } from './report-filters.ts';
 
 export interface BoundParameters {

@@ -9,8 +9,8 @@ import {
   matchTenants,
   type Partner,
 } from './match-filters.ts';
+import { type PublishedFile, SHARED_FILES } from './open-published-file.ts';
 import type { Days } from './period.ts';
-import { type PublishedFile, SHARED_FILES } from './published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 import type { Completeness } from './report-result.ts';
 

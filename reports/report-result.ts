@@ -18,7 +18,7 @@ import {
   reportColumn,
 } from './cells.ts';
 import type { FilterMatch } from './match-filters.ts';
-import type { PublishedFile } from './published-file.ts';
+import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
 /** Full sentences; null: does not apply. */

@@ -2,6 +2,7 @@ import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.t
 import { type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete } from './completeness.ts';
 import { invalidFilter } from './errors.ts';
+import { openPublishedFile, type PublishedFile, withTimeLimit } from './open-published-file.ts';
 import { loadOptionalTables, type OptionalTables } from './optional-tables.ts';
 import { type BoundParameters, bindParameters, setParameterVariables } from './parameters.ts';
 import {
@@ -13,7 +14,6 @@ import {
   selectPartner,
   selectPartners,
 } from './prepare-session.ts';
-import { openPublishedFile, type PublishedFile, withTimeLimit } from './published-file.ts';
 import { summedColumns } from './render/table-order.ts';
 import { checkFilters, type ReportFilters } from './report-filters.ts';
 import { limitNotes, reportHead } from './report-head.ts';

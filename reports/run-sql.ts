@@ -7,7 +7,7 @@ import {
 import { jsonValue } from '../lib/duckdb-values.ts';
 import { asDamage } from '../lib/files/published-file.ts';
 import { isReportError, type ReportError, sqlRefused } from './errors.ts';
-import { openPublishedFile, withTimeLimit } from './published-file.ts';
+import { openPublishedFile, withTimeLimit } from './open-published-file.ts';
 
 export interface SqlRequest {
   readonly databasePath: string;

@@ -3,7 +3,7 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { InvoiceEvent } from '../lib/wire/names.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { Inbox, InboxEntry } from './inbox/inbox.ts';

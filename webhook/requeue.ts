@@ -1,6 +1,7 @@
 import type { Archive, ArchivedEvent } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import type { EventType, InvoiceEvent } from '../lib/wire/names.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import type { EventType } from '../lib/wire/names.ts';
 import { parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { Inbox } from './inbox/inbox.ts';

@@ -7,7 +7,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { isReportError } from '../reports/errors.ts';
-import { openPublishedFile, registerConnection } from '../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../reports/open-published-file.ts';
 import { runReport } from '../reports/report-session.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
 import type { LedgerWarehouse } from '../warehouse/warehouse.ts';

@@ -1,13 +1,8 @@
 /** Requests and results are JSON. Expected outcomes are values; an error is a failure (failure.ts). */
 
 import type { FileTag } from '../lib/wire/csv-file.ts';
-import type {
-  EnvironmentName,
-  ExportLocation,
-  InvoiceEvent,
-  InvoiceHeader,
-  WebhookStatus,
-} from '../lib/wire/names.ts';
+import type { ExportLocation, InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
+import type { EnvironmentName, WebhookStatus } from '../lib/wire/names.ts';
 import type {
   Decided,
   Decision,

@@ -6,7 +6,8 @@
 
 import { workflowInfo } from '@temporalio/workflow';
 import type { FileTag } from '../lib/wire/csv-file.ts';
-import type { ExportLocation, FileSource } from '../lib/wire/names.ts';
+import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { FileSource } from '../lib/wire/names.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 import type { DownloadCsvRequest, DownloadCsvResult, LoadInvoiceResult } from './activities.ts';
 import type { CalledActivities } from './activity-options.ts';

@@ -11,13 +11,8 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import {
-  type ExportLocation,
-  type InvoiceEvent,
-  type InvoiceState,
-  isEventType,
-  rankOfEvent,
-} from '../lib/wire/names.ts';
+import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import { type InvoiceState, isEventType, rankOfEvent } from '../lib/wire/names.ts';
 import { type CalledActivities, invoiceActivities } from './activity-options.ts';
 import { failureOf } from './failure.ts';
 import type { Attention, InvoiceLedger, Knowledge } from './lifecycle.ts';

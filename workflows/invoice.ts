@@ -4,7 +4,8 @@
  */
 
 import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
-import type { ExportLocation, WebhookStatus } from '../lib/wire/names.ts';
+import type { ExportLocation } from '../lib/wire/invoice-event.ts';
+import type { WebhookStatus } from '../lib/wire/names.ts';
 import { failureOf, reactionTo } from './failure.ts';
 import { fetchAndLoad, findRepairedFile } from './invoice-file.ts';
 import { InvoiceRun } from './invoice-run.ts';

@@ -4,9 +4,8 @@
  * knowledge.
  */
 
+import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import {
-  type ExportLocation,
-  type InvoiceEvent,
   type InvoiceState,
   RANK_OF_STATUS,
   RANKS,

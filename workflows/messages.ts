@@ -3,12 +3,8 @@
 import { type Duration, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { defineQuery, defineSignal, type Sinks } from '@temporalio/workflow';
 import type { FileTag } from '../lib/wire/csv-file.ts';
-import {
-  type EnvironmentName,
-  type InvoiceEvent,
-  type InvoiceState,
-  SEARCH_ATTRIBUTES,
-} from '../lib/wire/names.ts';
+import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import { type EnvironmentName, type InvoiceState, SEARCH_ATTRIBUTES } from '../lib/wire/names.ts';
 import type { Attention, Knowledge } from './lifecycle.ts';
 import type { Pace } from './pace.ts';
 

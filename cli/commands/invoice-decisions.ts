@@ -93,7 +93,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
     const { publishedPath } = await import('../published.ts');
-    const { dryRunDecision } = await import('../../warehouse/published-copy.ts');
+    const { dryRunDecision } = await import('../../warehouse/read-published-copy.ts');
     return dryRunDecision(publishedPath(settings), decision);
   }
   return withWriter(settings, {

@@ -4,7 +4,7 @@ import type { TracedShipment } from '../../dashboard/pages/shipment.ts';
 import { startDashboard } from '../../dashboard/server.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
-import { disputePages } from '../../finance/disputes/pages/pages.ts';
+import { disputePages } from '../../finance/disputes/pages/claim-pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';

@@ -18,8 +18,8 @@ import {
 import { type InvoicesRequest, type RunStatement, runInvoices } from '../published-statements.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { count, instant } from '../views.ts';
+import { spendOf } from './overview-spend.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
-import { spendOf } from './spend.ts';
 
 const MAX_ACTIONS = 4;
 

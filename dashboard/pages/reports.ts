@@ -22,7 +22,7 @@ import {
 import type { RowAction } from '../plugin-pages.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { renderPart } from '../views.ts';
-import { reportBody } from './report-page.ts';
+import { reportBody } from './report-body.ts';
 
 const MAX_ROWS_OF_LISTS = 500;
 const DOWNLOADS = [

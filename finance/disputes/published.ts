@@ -1,5 +1,5 @@
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import { openPublishedFile } from '../../reports/published-file.ts';
+import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { readStatement } from '../../reports/report-result.ts';
 import { type NumberOf, numberKey } from './claim.ts';
 

@@ -2,9 +2,9 @@
 
 import { statementIn } from '../../lib/sql-file.ts';
 import { matchNotes } from '../../reports/match-filters.ts';
+import { openPublishedFile, withTimeLimit } from '../../reports/open-published-file.ts';
 import type { Period } from '../../reports/period.ts';
 import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
-import { openPublishedFile, withTimeLimit } from '../../reports/published-file.ts';
 import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { readStatement } from '../../reports/report-result.ts';
 import { type ShipmentLines, StatementError, type StatementTenant } from './statement.ts';

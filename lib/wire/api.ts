@@ -1,3 +1,4 @@
+import type { ExportLocation } from './invoice-event.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -7,7 +8,6 @@ import {
   parseJson,
 } from './json.ts';
 import { readCount, readDecimal, readInstant, readSha256, readText, readUrl } from './lenient-values.ts';
-import type { ExportLocation } from './names.ts';
 import { printable, withoutUrlQueries } from './text.ts';
 
 /** Spec 2.1. Used verbatim, with every trailing `=`. */

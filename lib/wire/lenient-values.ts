@@ -6,8 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
 import { plainDecimal } from './decimal.ts';
-import { Contradiction } from './json.ts';
-import type { InvoiceHeader, WebhookStatus } from './names.ts';
+import type { WebhookStatus } from './names.ts';
 import { isDay } from './text.ts';
 
 /** A number as it was written; never empty. */
@@ -60,7 +59,7 @@ export function readCount(value: unknown): number | undefined {
   return Number.isSafeInteger(count) ? count : undefined;
 }
 
-function readCurrency(value: unknown): string | undefined {
+export function readCurrency(value: unknown): string | undefined {
   const text = readText(value)?.toUpperCase();
   return text !== undefined && /^[A-Z]{3}$/.test(text) ? text : undefined;
 }
@@ -99,7 +98,7 @@ export function readInstant(value: unknown): string | undefined {
   return plain === text ? text : at.toISOString();
 }
 
-function readDayOrInstant(value: unknown): string | undefined {
+export function readDayOrInstant(value: unknown): string | undefined {
   const found = ISO_8601.exec(readText(value) ?? '');
   if (found === null || found[4] !== undefined) return readInstant(value);
   const day = `${found[1]}-${found[2]}-${found[3]}`;
@@ -126,91 +125,9 @@ export function readStatus(value: unknown): WebhookStatus | null {
   return STATUS_OF.get(letters.replace(/^(?:invoice)?(?:status)?/, '')) ?? null;
 }
 
-export function readHeaderFields(object: Readonly<Record<string, unknown>>): Partial<InvoiceHeader> {
-  return withoutUndefined({
-    invoiceNumber: readText(object.invoiceNumber),
-    invoiceStartDate: readDayOrInstant(object.invoiceStartDate),
-    invoiceEndDate: readDayOrInstant(object.invoiceEndDate),
-    invoiceDate: readDayOrInstant(object.invoiceDate),
-    invoiceDueDate: readDayOrInstant(object.invoiceDueDate),
-    currencyCode: readCurrency(object.currencyCode),
-    invoiceTotalAmount: readDecimal(object.invoiceTotalAmount),
-    totalTransactionCount: readCount(object.totalTransactionCount),
-  });
-}
-
 export function withoutUndefined<T extends object>(
   fields: T,
 ): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const read = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(read) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
-}
-
-export type IdReading =
-  | { readonly ok: true; readonly ids: { readonly invoiceId: unknown; readonly tenantId: unknown } }
-  /** Spellings of the invoice's id that contradict each other: which invoice it is must not be guessed. */
-  | { readonly ok: false; readonly problem: string };
-
-const NEUTRAL = 'service';
-/** `partnerInvoiceId` and `partnerTenantId` are the partner's own references, another pair of fields altogether. */
-const PARTNER = 'partner';
-const RELATED =
-  /^(parent|child|root|original|previous|prior|next|related|linked|source|target|master|sub|credit|credited|corrected|correction|replaced|replacement|superseded|external|internal|merged|split)$/i;
-const PREFIXED = /^([A-Za-z][A-Za-z0-9]*)(InvoiceId|TenantId)$/;
-
-/**
- * With `auto` any prefix is the maker's. Of several, the one that spells both fields is: an added field such as
- * `originalInvoiceId` comes alone.
- */
-export function readIds(payload: Readonly<Record<string, unknown>>, wirePrefix: string): IdReading {
-  const prefixes = wirePrefix === 'auto' ? makersOf(payload) : [wirePrefix];
-  const spellings = [...new Set([NEUTRAL, ...prefixes])];
-  const invoiceIds = stated(payload, spellings, 'InvoiceId');
-  const tenantIds = stated(payload, spellings, 'TenantId');
-  if (disagree(invoiceIds)) {
-    const keys = invoiceIds.map(({ key }) => key).join(' and ');
-    return {
-      ok: false,
-      problem: `${keys} contradict each other; set BILLSYNC_WIRE_PREFIX to the one that counts`,
-    };
-  }
-  const tenantId = disagree(tenantIds)
-    ? new Contradiction(tenantIds.map(({ value }) => value))
-    : tenantIds[0]?.value;
-  return { ok: true, ids: { invoiceId: invoiceIds[0]?.value, tenantId } };
-}
-
-function makersOf(payload: Readonly<Record<string, unknown>>): readonly string[] {
-  const fieldsOf = new Map<string, number>();
-  for (const key of Object.keys(payload)) {
-    const prefix = PREFIXED.exec(key)?.[1];
-    if (prefix === undefined || prefix === NEUTRAL || prefix === PARTNER || RELATED.test(prefix)) continue;
-    fieldsOf.set(prefix, (fieldsOf.get(prefix) ?? 0) + 1);
-  }
-  const makers = [...fieldsOf.keys()];
-  const complete = makers.filter((prefix) => fieldsOf.get(prefix) === 2);
-  const likely = complete.length > 0 ? complete : makers.filter((prefix) => `${prefix}InvoiceId` in payload);
-  // An added pair that is null names no invoice; the maker's does.
-  const nonNull = likely.filter((prefix) => (payload[`${prefix}InvoiceId`] ?? null) !== null);
-  return nonNull.length > 0 ? nonNull : likely;
-}
-
-interface Spelling {
-  readonly key: string;
-  readonly value: unknown;
-}
-
-function stated(
-  payload: Readonly<Record<string, unknown>>,
-  prefixes: readonly string[],
-  field: string,
-): readonly Spelling[] {
-  return prefixes
-    .map((prefix) => `${prefix}${field}`)
-    .filter((key) => Object.hasOwn(payload, key))
-    .map((key) => ({ key, value: payload[key] }));
-}
-
-function disagree(spellings: readonly Spelling[]): boolean {
-  return spellings.some(({ value }) => value !== spellings[0]?.value);
 }

@@ -5,6 +5,13 @@
 
 import { stringify } from 'lossless-json';
 import {
+  type EventHeader,
+  type ExportLocation,
+  type InvoiceEvent,
+  readHeaderFields,
+  readIds,
+} from './invoice-event.ts';
+import {
   Contradiction,
   contradictionsIn,
   isJsonObject,
@@ -19,9 +26,7 @@ import {
   readBoolean,
   readCount,
   readEventId,
-  readHeaderFields,
   readId,
-  readIds,
   readInstant,
   readSha256,
   readStatus,
@@ -29,18 +34,8 @@ import {
   readUrl,
   withoutUndefined,
 } from './lenient-values.ts';
-import {
-  EVENT_TYPES,
-  EVENTS,
-  type EventHeader,
-  type EventType,
-  type ExportLocation,
-  type InvoiceEvent,
-  PAYLOAD_SCHEMA_VERSION,
-} from './names.ts';
+import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.ts';
 import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
-
-export { withoutUrlQuery } from './text.ts';
 
 /** `envelope` is JSON text: digits exact, unknown fields kept, no URL with its query. */
 export type ParsedDelivery =

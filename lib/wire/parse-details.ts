@@ -1,6 +1,7 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
+import { type InvoiceHeader, readHeaderFields, readIds } from './invoice-event.ts';
 import {
   Contradiction,
   isJsonObject,
@@ -10,15 +11,8 @@ import {
   objectLevels,
 } from './json.ts';
 import { JsonSkeleton } from './json-skeleton.ts';
-import {
-  readHeaderFields,
-  readId,
-  readIds,
-  readStatus,
-  readText,
-  withoutUndefined,
-} from './lenient-values.ts';
-import type { InvoiceHeader, WebhookStatus } from './names.ts';
+import { readId, readStatus, readText, withoutUndefined } from './lenient-values.ts';
+import type { WebhookStatus } from './names.ts';
 import { printable } from './text.ts';
 
 export interface InvoiceDetails {

@@ -4,7 +4,6 @@
  */
 
 import { isLosslessNumber } from 'lossless-json';
-import type { InvoiceEvent } from './names.ts';
 
 export function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll('\0', REPLACEMENT);
@@ -103,14 +102,6 @@ export function withoutUrlQueriesInside(json: unknown, key = ''): unknown {
   return Object.fromEntries(
     Object.entries(json).map(([name, value]) => [name, withoutUrlQueriesInside(value, name)]),
   );
-}
-
-export function withoutUrlQuery(event: InvoiceEvent): InvoiceEvent {
-  if (event.export === null) return event;
-  return {
-    ...event,
-    export: { ...event.export, presignedUrl: withoutQuery(event.export.presignedUrl) },
-  };
 }
 
 export function uuidOrNull(text: string | undefined): string | null {

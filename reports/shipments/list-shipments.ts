@@ -2,8 +2,8 @@ import { type DuckDBResultReader, type DuckDBValue, listValue } from '@duckdb/no
 import { statementIn } from '../../lib/sql-file.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import { invalidFilter } from '../errors.ts';
+import type { PublishedFile } from '../open-published-file.ts';
 import { createSharedViews, type LevelCount, type Prepared, withCounts } from '../prepare-session.ts';
-import type { PublishedFile } from '../published-file.ts';
 import { limitNotes, reportHead } from '../report-head.ts';
 import {
   type ReportResult,

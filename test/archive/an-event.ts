@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { ArchivedEvent } from '../../archive/archive.ts';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 
 export function anEvent(over: Partial<InvoiceEvent> = {}): InvoiceEvent {
   return {

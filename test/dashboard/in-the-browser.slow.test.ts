@@ -7,7 +7,7 @@ import type { OperatorWork } from '../../dashboard/operator/operator-work.ts';
 import type { RunningDashboard } from '../../dashboard/server.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
-import { disputePages } from '../../finance/disputes/pages/pages.ts';
+import { disputePages } from '../../finance/disputes/pages/claim-pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { openAuditLog } from '../../lib/audit-log.ts';
 import { listReports } from '../../reports/catalogue.ts';

@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
+import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { loadOptionalTables } from '../../reports/optional-tables.ts';
 import { bindParameters, setParameterVariables } from '../../reports/parameters.ts';
 import { createSharedViews, prepareSession } from '../../reports/prepare-session.ts';
-import { openPublishedFile } from '../../reports/published-file.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 

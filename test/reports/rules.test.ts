@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openPublishedFile } from '../../reports/published-file.ts';
+import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
 
 const fixture = await reportsFixture([]);

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
-import { openPublishedFile } from '../../reports/published-file.ts';
+import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { testFolder } from '../support/folders.ts';

@@ -3,7 +3,7 @@
 import { copyFile, readdir, readlink, rename } from 'node:fs/promises';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openPublishedFile } from '../../reports/published-file.ts';
+import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { keepOpen } from '../../reports/shared-instance.ts';
 import { type ReportsFixture, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FsyncError } from '../../lib/files/durable-files.ts';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { forwardOverdue } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { aDelivery, openParts, type Parts } from './a-delivery.ts';

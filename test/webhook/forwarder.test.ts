@@ -2,7 +2,7 @@ import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ArchivedEvent } from '../../archive/archive.ts';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { type Forwarder, type ForwarderDeps, startForwarder } from '../../webhook/forwarder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';

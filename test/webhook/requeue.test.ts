@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { startForwarder } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
 import { discardQuarantined, replayEvents, requeueDelivery } from '../../webhook/requeue.ts';

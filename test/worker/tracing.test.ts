@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { activeTracing, startTracing } from '../../lib/temporal/tracing.ts';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
 import { forwardEntry } from '../../webhook/forward-entry.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';

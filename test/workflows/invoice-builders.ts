@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  EVENTS,
-  type EventType,
-  type ExportLocation,
-  type InvoiceEvent,
-  type InvoiceHeader,
-} from '../../lib/wire/names.ts';
+import type { ExportLocation, InvoiceEvent, InvoiceHeader } from '../../lib/wire/invoice-event.ts';
+import { EVENTS, type EventType } from '../../lib/wire/names.ts';
 
 export const PARTNER_ID = '0b0b0b0b-0000-4000-8000-000000000001';
 

@@ -1,7 +1,8 @@
 /** Plays the life of an invoice in a scripted world, on any server and queues; tests and recordings share it. */
 
 import { type Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
-import { type InvoiceEvent, invoiceWorkflowId } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import { invoiceWorkflowId } from '../../lib/wire/names.ts';
 import {
   type InvoiceRoute,
   lookUpInvoice,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EVENT_TYPES, type InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import { EVENT_TYPES } from '../../lib/wire/names.ts';
 import {
   applyEvent,
   applyLedger,

@@ -1,7 +1,7 @@
 /** Signals that arrive when a workflow ends: each must be processed, by that run or by the next one. */
 
 import type { Client } from '@temporalio/client';
-import type { InvoiceEvent } from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { type InvoiceRoute, lookUpInvoice, sendInvoiceEvent } from '../../workflows/client/invoice-client.ts';
 import type { InvoiceStatus } from '../../workflows/messages.ts';
 import { eventually } from '../support/eventually.ts';

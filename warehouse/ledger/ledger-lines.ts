@@ -1,5 +1,5 @@
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
-import type { InvoiceHeader } from '../../lib/wire/names.ts';
+import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;

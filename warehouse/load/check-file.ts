@@ -1,7 +1,8 @@
 /** A dry run: checks a file like a load, and writes nothing. */
 
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
-import type { InvoiceHeader, WebhookStatus } from '../../lib/wire/names.ts';
+import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
+import type { WebhookStatus } from '../../lib/wire/names.ts';
 import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';

@@ -1,12 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
-import {
-  type EnvironmentName,
-  type InvoiceEvent,
-  invoiceWorkflowId,
-  rankOfEvent,
-  taskQueues,
-} from '../../lib/wire/names.ts';
+import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
+import { type EnvironmentName, invoiceWorkflowId, rankOfEvent, taskQueues } from '../../lib/wire/names.ts';
 import type { invoice } from '../invoice.ts';
 import {
   environmentKey,

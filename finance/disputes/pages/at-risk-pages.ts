@@ -5,8 +5,8 @@ import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
 import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
+import { answered, render } from './claim-pages.ts';
 import { offerLines } from './offers.ts';
-import { answered, render } from './pages.ts';
 
 const ADDRESS = '/money-at-risk';
 const ROWS_ON_A_PAGE = 100;

@@ -6,7 +6,7 @@ import type { OperatorWork } from '../../../dashboard/operator/operator-work.ts'
 import type { RunningDashboard } from '../../../dashboard/server.ts';
 import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../../finance/disputes/pages/at-risk-pages.ts';
-import { disputePages } from '../../../finance/disputes/pages/pages.ts';
+import { disputePages } from '../../../finance/disputes/pages/claim-pages.ts';
 import { openAuditLog } from '../../../lib/audit-log.ts';
 import { dashboardOver } from '../../dashboard/support.ts';
 import { anInvoice, aShipment, type ReportsFixture, reportsFixture } from '../../support/reports-fixture.ts';

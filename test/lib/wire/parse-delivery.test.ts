@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { withoutUrlQuery } from '../../../lib/wire/invoice-event.ts';
 import { EVENT_TYPES } from '../../../lib/wire/names.ts';
-import { parseDelivery, withoutUrlQuery } from '../../../lib/wire/parse-delivery.ts';
+import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
 import { EVENT_TYPES as SENT_TYPES } from '../../../sandbox/model.ts';
 
 const INVOICE = '7f3a1111-1111-1111-1111-111111111111';

@@ -8,7 +8,7 @@ import { moveTo } from '../../../warehouse/lake/generation.ts';
 import { tidyLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { diffVersions, explainTracking } from '../../../warehouse/published-copy.ts';
+import { diffVersions, explainTracking } from '../../../warehouse/read-published-copy.ts';
 import { RebuildLossError } from '../../../warehouse/rebuild.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';

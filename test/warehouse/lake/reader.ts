@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { openPublishedFile } from '../../../reports/published-file.ts';
+import { openPublishedFile } from '../../../reports/open-published-file.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { placeOf } from '../../../warehouse/lake/lake-reader.ts';
 import { openWarehouse } from '../../../warehouse/open-warehouse.ts';

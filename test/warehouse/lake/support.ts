@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import pg from 'pg';
-import { openPublishedFile, registerConnection } from '../../../reports/published-file.ts';
+import { openPublishedFile, registerConnection } from '../../../reports/open-published-file.ts';
 import type { LakeSettings } from '../../../warehouse/lake/catalog-address.ts';
 import { connectToLake } from '../../../warehouse/lake/lake-reader.ts';
 import { lakeSourceOf } from '../../../warehouse/lake/lake-source.ts';

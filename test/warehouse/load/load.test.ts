@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
-import type { InvoiceHeader } from '../../../lib/wire/names.ts';
+import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
 import {
   aCsv,
   anEvent,

@@ -12,7 +12,7 @@ import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
 import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
-import { currenciesOf } from './report-page.ts';
+import { currenciesOf } from './report-body.ts';
 
 const MAX_MOVERS = 5;
 const MOVERS = [
