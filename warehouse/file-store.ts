@@ -134,6 +134,10 @@ class FileStore implements Store {
     });
   }
 
+  get lastLoadId(): number {
+    return this.#lastLoadId;
+  }
+
   get rows(): Database {
     return this.#parts.database;
   }
@@ -172,7 +176,7 @@ class FileStore implements Store {
     return this.#readWriteLock.shared(work);
   }
 
-  publish(unrecorded: () => readonly string[]): Promise<Publication> {
+  publish(recordedTo: () => number | null): Promise<Publication> {
     const { database, paths, now } = this.#parts;
     return this.#locks.run(PUBLISH, () =>
       publish({
@@ -180,7 +184,7 @@ class FileStore implements Store {
         publishedPath: paths.published,
         temporaryFolder: paths.temporaryFolder,
         now: now(),
-        unrecorded,
+        recordedTo,
         alone: (work) =>
           this.#readWriteLock.exclusive(async () => {
             await this.#requireDiskSpace(await sizeOf(database.path));

@@ -35,6 +35,11 @@ export class InvoiceLoads {
     knownLoads(this.#options.store.ledgers, requests),
   );
   readonly #loading = new Set<string>();
+  /**
+   * By invoice, a load id below that of its load, which is numbered before it is committed. It stays after an error, which may
+   * have come after the commit: the next start then looks for the fact.
+   */
+  readonly #below = new Map<string, number>();
   readonly #unrecorded = new Map<string, LoadFact>();
 
   constructor(options: InvoiceLoadsOptions) {
@@ -61,9 +66,11 @@ export class InvoiceLoads {
     this.#attempts.reset(invoiceId);
   }
 
-  /** Invoices with a load in progress, or with one whose fact is not in the archive yet. */
-  unrecorded(): readonly string[] {
-    return [...this.#loading, ...this.#unrecorded.keys()];
+  /** Up to this load id no load is in progress and the archive has all facts; null: neither is any other. */
+  recordedTo(): number | null {
+    const unrecorded = [...this.#unrecorded.values()].map(({ loadId }) => loadId - 1);
+    const open = [...this.#below.values(), ...unrecorded];
+    return open.length === 0 ? null : Math.min(...open);
   }
 
   async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
@@ -79,11 +86,15 @@ export class InvoiceLoads {
     // The batch of a small file checks all its members with one statement.
     const known = isSmall(found) ? null : await this.#known.do(request);
     if (known !== null) return known;
-    this.#loading.add(request.invoiceId);
+    const { invoiceId } = request;
+    if (!this.#below.has(invoiceId)) this.#below.set(invoiceId, this.#options.store.lastLoadId ?? 0);
+    this.#loading.add(invoiceId);
     try {
-      return await this.#loadNew(request, found);
+      const outcome = await this.#loadNew(request, found);
+      this.#below.delete(invoiceId);
+      return outcome;
     } finally {
-      this.#loading.delete(request.invoiceId);
+      this.#loading.delete(invoiceId);
     }
   }
 

@@ -15,8 +15,8 @@ export interface PublishRequest {
   readonly publishedPath: string;
   readonly temporaryFolder: string;
   readonly now: Date;
-  /** Invoices with a load whose fact the archive may not have yet. */
-  readonly unrecorded: () => readonly string[];
+  /** Up to this load id no load is in progress and the archive has all facts; null: neither is any other. */
+  readonly recordedTo: () => number | null;
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -47,7 +47,7 @@ export async function publish(request: PublishRequest): Promise<Publication> {
 }
 
 async function copyAlone(
-  { database, now, unrecorded, publishedPath, temporaryFolder }: PublishRequest,
+  { database, now, recordedTo, publishedPath, temporaryFolder }: PublishRequest,
   copyPath: string,
 ): Promise<{ proof: Row; publication: Omit<Publication, 'path' | 'removedWal'> }> {
   await rm(copyPath, { force: true });
@@ -57,7 +57,7 @@ async function copyAlone(
   return database.use(async (session) => {
     await session.transaction(async () => {
       await session.all('insert-publication', {
-        ...{ published_at: now.toISOString(), above, unrecorded: JSON.stringify(unrecorded()) },
+        ...{ published_at: now.toISOString(), above, recorded_to: recordedTo() },
       });
       await session.all('trim-publications');
     });

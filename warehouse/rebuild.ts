@@ -79,7 +79,7 @@ export function rebuildFile(options: RebuildOptions): Promise<CompletedRebuild> 
         publishedPath: paths.published,
         temporaryFolder: paths.temporaryFolder,
         now,
-        unrecorded: () => [],
+        recordedTo: () => null,
         alone: (work) => work(),
       });
       return { ...made, publication, movedAside };

@@ -56,8 +56,10 @@ export interface Store {
   unrecordedLoads?(): Promise<ReadonlySet<number>>;
   /** Around each step of a long read; between steps a publication may run. */
   aroundStep<T>(work: () => Promise<T>): Promise<T>;
-  /** @param unrecorded invoices with a load whose fact the archive may not have yet */
-  publish(unrecorded: () => readonly string[]): Promise<Publication>;
+  /** No load of this process has a higher id yet; missing: another process may number loads too. */
+  readonly lastLoadId?: number;
+  /** @param recordedTo up to this load id no load is in progress and the archive has all facts; null: neither is any other */
+  publish(recordedTo: () => number | null): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
   blockedBy?(): Promise<string | null>;
   close(): Promise<void>;

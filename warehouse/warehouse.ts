@@ -219,7 +219,7 @@ export class LedgerWarehouse {
   }
 
   publish(): Promise<Publication> {
-    return this.#open.shared(() => this.#store.publish(() => this.#loads.unrecorded()));
+    return this.#open.shared(() => this.#store.publish(() => this.#loads.recordedTo()));
   }
 
   /** null: another process does it now, or no lake. */

@@ -61,7 +61,7 @@ async function publishOnce(
     publishedPath: join(folder, 'reports.duckdb'),
     temporaryFolder: folder,
     now: new Date(),
-    unrecorded: () => [],
+    recordedTo: () => null,
     alone: async (work) => {
       const paused = performance.now();
       const result = await work();

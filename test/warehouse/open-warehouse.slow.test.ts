@@ -1,11 +1,21 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LoadFact } from '../../warehouse/ledger/ingest.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { startPublisher } from '../../warehouse/publisher.ts';
 import { eventually } from '../support/eventually.ts';
 import { everything, playStory } from './story.ts';
-import { aCsv, aWarehouse, INVOICE, loadCsv, silent, type TestWarehouse } from './support.ts';
+import {
+  aCsv,
+  aWarehouse,
+  INVOICE,
+  loadCsv,
+  manyRecords,
+  sha256,
+  silent,
+  type TestWarehouse,
+} from './support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -98,6 +108,32 @@ describe('openWarehouse', () => {
       expect(await t.drift()).toEqual([]);
     },
   );
+
+  test('records loads that were numbered before and committed after a publication, when their facts are lost', async () => {
+    const slow = (invoiceId: string) => loadCsv(t, manyRecords(19_000, [{}], invoiceId), { invoiceId });
+    const [first = '', ...batch] = [1, 2, 3, 4, 5].map((n) => `66666666-6666-4666-8666-00000000000${n}`);
+    const { putFact } = t.archive;
+    Object.assign(t.archive, {
+      putFact: async (fact: LoadFact) => {
+        if (batch.includes(fact.invoiceId)) throw new Error('crash between commit and fact');
+        return putFact(fact);
+      },
+    });
+    // A file that was in progress at a crash is loaded alone, beside the batch.
+    writeFileSync(join(t.dataDir, 'run', 'load-attempts', `${INVOICE}.${sha256(aCsv())}`), '.');
+    const firstLoad = slow(first);
+    const ended = Promise.allSettled(batch.map(slow));
+    await firstLoad;
+    await loadCsv(t, aCsv());
+    await t.warehouse.publish();
+    expect((await ended).map(({ status }) => status)).toEqual(batch.map(() => 'rejected'));
+    Object.assign(t.archive, { putFact });
+    await t.reopen();
+    expect(await t.drift()).toEqual([]);
+    const loaded: string[] = [];
+    for await (const fact of t.archive.facts()) if (fact.kind === 'load') loaded.push(fact.invoiceId);
+    expect(loaded.toSorted()).toEqual([INVOICE, first, ...batch].toSorted());
+  });
 });
 
 test('a rebuild returns the same rows in every view from the archive alone', async () => {

@@ -1,5 +1,5 @@
 -- name: insert-publication
--- Written right before CHECKPOINT and copy. Its number is above all previous ones and those of the kept copies ($above).
+-- Written right before CHECKPOINT and copy. Its number is above all previous ones and that of the published copy ($above).
 insert into publication_log
 select
     greatest(coalesce((select max(sequence) from publication_log), 0), $above::integer) + 1,
@@ -10,15 +10,7 @@ select
     (select count(*) from event_ledger),
     (select max(load_id) from loads),
     (select max(received_at) from event_ledger),
-    least(
-        (select max(load_id) from loads),
-        (
-            select min(load_id) - 1
-            from loads
-            where load_id > coalesce((select max(recorded_to) from publication_log), 0)
-            and invoice_id in (select unnest(from_json($unrecorded::json, '["UUID"]')))
-        )
-    )
+    least((select max(load_id) from loads), $recorded_to::integer)
 from (select current_load_id from invoice_state where voided_at is null) as i
 join loads as l on l.load_id = i.current_load_id
 
