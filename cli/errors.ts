@@ -159,10 +159,11 @@ function describeUsage(error: CommanderError): DescribedError {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, '; ').trim();
+  return printable(text.replace(/\s*\n\s*/g, '; ').trim());
 }
 
 function stackOf(error: Error): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : '';
-  return `${error.stack ?? error.message}${cause}`;
+  const lines = (error.stack ?? error.message).split('\n').map(printable);
+  return `${lines.join('\n')}${cause}`;
 }

@@ -17,6 +17,7 @@ import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
 import type { ReportResult, StreamedResult } from '../reports/report-result.ts';
 import { CliError, EXIT, nothingIs } from './errors.ts';
 import { counted, type Output } from './terminal/output.ts';
+import { printable } from './terminal/table.ts';
 import { collect, type Verb } from './verb.ts';
 
 interface PrintFlags {
@@ -57,7 +58,7 @@ export async function printStreamed(
   if (output.quiet && rows < found && (flags.output !== undefined || format !== 'table'))
     output.warn(`${rows} of ${found} rows: a limit leaves out the others`);
   // Rows of a person's own file that match nothing are no choice of the command: they are named with --quiet too.
-  if (output.quiet) for (const note of result.head.files) output.warn(`note: ${note}`);
+  if (output.quiet) for (const note of result.head.files) output.warn(`note: ${printable(note)}`);
   if (flags.output === undefined) for await (const part of rendered.parts) await written(part);
   else if (flags.dryRun === true) {
     let bytes = 0;
@@ -127,7 +128,9 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
     `  weighed: ${weighedLabel(head)}${parameters.length === 0 ? '' : `; parameters: ${parameters.join(', ')}`}`,
     `  published ${head.asOf} (number ${head.publication}), instants in ${head.timeZone}`,
     ...head.notes.map((note) => `  note: ${note}`),
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 function listed(name: string, values: readonly string[]): string | null {

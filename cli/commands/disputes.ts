@@ -352,7 +352,7 @@ async function find(
     tables: { rates, weights },
     ...{ rows: null, trackingNumbers: tracking ?? null, timeLimitMs: timeout * 1000, reason },
   });
-  for (const note of notes) output.note(`  note: ${note}`);
+  for (const note of notes) output.note(`  note: ${printable(note)}`);
   return lines;
 }
 

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { CliError, EXIT, printError } from '../../cli/errors.ts';
+import { printResult } from '../../cli/report-output.ts';
+import { createOutput } from '../../cli/terminal/output.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { createLogger } from '../../lib/log/log.ts';
+import type { ReportResult } from '../../reports/report-result.ts';
 import { attackEach, attackResult } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';
 import { alertSettings, testSettings } from '../webhook/a-delivery.ts';
@@ -58,6 +62,55 @@ describe.each(['json', 'pretty'] as const)('a %s log', (format) => {
       const lines = text.trimEnd().split('\n');
       return lines.every((each, at) => !ACTS.test(each) && (at === 0 || /^ +\S/.test(each) || each === ''));
     });
+  });
+});
+
+test('a report on the terminal prints foreign text of its filters and notes as text', () => {
+  return attackEach('report on a terminal: foreign text in filters and notes', TEXTS, async (foreign) => {
+    const printed: string[] = [];
+    const output = createOutput({ form: 'table', quiet: false });
+    const filters = { by: 'ship-date', from: null, to: null, partners: [], tenants: [foreign], carriers: [] };
+    const head = {
+      ...{
+        filters: { ...filters, zones: [], currencies: [], asKnownOn: null },
+        parameters: { rate: foreign },
+      },
+      ...{
+        notes: [`Not counted: 1 known invoice: ${foreign} (draft)`],
+        matches: [],
+        files: [],
+        found: 0,
+        rows: 0,
+      },
+      ...{ level: 'tenant', shipments: '0', provedPercent: null, asOf: '', publication: 1, timeZone: 'UTC' },
+      weighed: { inPounds: 0, inKilograms: 0, without: 0 },
+    };
+    const result = { name: 'tenants', title: 'Cost', columns: [], rows: [], head } as unknown as ReportResult;
+    await printResult(result, {
+      format: 'json',
+      output: { ...output, note: (text) => void printed.push(text) },
+      flags: { output: join(folder, 'report.json'), dryRun: true },
+    });
+    const lines = printed.flatMap((text) => text.split('\n'));
+    return lines.length === 6 && lines.every((line) => !ACTS.test(line));
+  });
+});
+
+test('an error of a command is at most three lines, whatever text it quotes', () => {
+  return attackEach('error of a command: foreign text', TEXTS, (foreign) => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    try {
+      const error = new CliError(EXIT.serviceError, `it answered ${foreign}`, {
+        subject: foreign,
+        hint: foreign,
+      });
+      printError(error, { verbose: false });
+      const text = write.mock.calls.map(([part]) => String(part)).join('');
+      const lines = text.trimEnd().split('\n');
+      return lines.length <= 3 && lines.every((line) => !ACTS.test(line));
+    } finally {
+      write.mockRestore();
+    }
   });
 });
 
