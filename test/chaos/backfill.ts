@@ -263,7 +263,7 @@ function seeding(path: string, partnerId: string): readonly string[] {
        from seed`,
     `insert into internal.publication_log by name
        select 1 as sequence, max(instant) as published_at, count(*) as invoices, count(*) as loaded_invoices,
-         count(*) as shipments, 0 as events, max(load_id) as last_load_id
+         count(*) as shipments, 0 as events, max(load_id) as last_load_id, max(load_id) as recorded_to
        from seed`,
   ];
 }

@@ -66,7 +66,7 @@ function pageOf(thirty: readonly FaultReport[], rare: readonly FaultReport[]): s
     'Each fault was injected into a running `billsync up` with the sandbox. The columns give the seconds from the fault until the alert was',
     'raised, until the page `/alerts` showed it with a link to the runbook, until `/metrics` counted it, and until `billsync alerts list`',
     'listed it. The faults of one invoice were injected together, the others one after another. Then the cause was removed, the steps of',
-    'the runbook were followed, and the last column gives the seconds until the alert was over. `up` itself kills a process that hangs,',
+    'the runbook were followed, and the last column gives the seconds until the alert was over, or acknowledged if its condition stays. `up` itself kills a process that hangs,',
     'after 30 s.\n',
     ...tableOf(thirty),
     '\n## The other alerts\n',

@@ -58,9 +58,10 @@ export const INVOICES = {
     cure: [
       'Ask the service which file it means.',
       'If it is an older one: `billsync invoices use-version ID VERSION --reason TEXT`. If it is a corrected one, that replaces this one automatically and ends the alert.',
+      'If it is the received one, note its answer: `billsync alerts acknowledge announcement/ID --note TEXT`.',
     ],
     proof:
-      'The alert is resolved when a file with the named hash counts; `billsync invoices show ID` has its hash.',
+      'The alert is resolved when a file with the named hash counts, whose hash `billsync invoices show ID` prints; until then an acknowledged one is listed with its note.',
   },
   outranked: {
     severity: 'warning',

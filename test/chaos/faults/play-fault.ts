@@ -89,7 +89,10 @@ async function cured<Where extends Stage>(
     process.stderr.write(`${fault.name}: the cure failed: ${(error as Error).message}\n`);
     return null;
   }
-  while ((await openAlerts(stage.product.dataDir)).some(({ key }) => key === alert.key)) {
+  // An acknowledged alert whose condition remains stays listed.
+  const isOpen = ({ key, acknowledged }: { readonly key: string; readonly acknowledged: unknown }) =>
+    key === alert.key && acknowledged === null;
+  while ((await openAlerts(stage.product.dataDir)).some(isOpen)) {
     if (performance.now() - beganMs > OVER_WITHIN_MS) return null;
     await sleep(LOOK_EVERY_MS);
   }
