@@ -141,7 +141,7 @@ export function reportSetAside(
   }));
 }
 
-/** Of the loads whose fact a crash may have prevented. @param recent rows of `loads-since` or `unrecorded-loads` */
+/** Archives the load facts that a crash prevented. @param recent rows of `loads-since` or `unrecorded-loads` */
 export async function recordMissingFacts(
   recent: readonly Row[],
   archive: Archive,
