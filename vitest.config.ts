@@ -27,7 +27,9 @@ const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'
 process.env.GOGC ??= '400';
 
 const settings = {
-  setupFiles: ['test/support/processes/enter-environment.ts', 'test/support/processes/one-duckdb-thread.ts'],
+  setupFiles: ['enter-environment', 'one-duckdb-thread', 'record-reach'].map(
+    (name) => `test/support/processes/${name}.ts`,
+  ),
   // The same flags as in bin/billsync.
   execArgv: ['--disable-proto=delete'],
   // Ends what hangs; on a busy machine a slow test is no broken one, and speed is for `npm run bench`.
