@@ -27,6 +27,8 @@ const withTemporal = [...aroundEachRun, 'test/support/processes/global-setup.ts'
 process.env.GOGC ??= '400';
 
 const settings = {
+  // The seed is printed; `--sequence.seed=N` repeats an order.
+  sequence: { shuffle: true },
   setupFiles: ['enter-environment', 'one-duckdb-thread', 'record-reach'].map(
     (name) => `test/support/processes/${name}.ts`,
   ),

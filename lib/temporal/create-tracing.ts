@@ -1,4 +1,11 @@
-import { context, type SpanContext, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import {
+  context,
+  propagation,
+  type SpanContext,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { Resource } from '@opentelemetry/resources';
 import {
@@ -80,7 +87,11 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
       ),
     publications: () => tracePublications(tracer),
     plugin: new OpenTelemetryPlugin({ resource, spanProcessor: processor }),
-    close: () => provider.shutdown(),
+    async close() {
+      await provider.shutdown();
+      // `register` is ignored while an earlier provider is the global one.
+      for (const global of [trace, context, propagation]) global.disable();
+    },
   };
 }
 

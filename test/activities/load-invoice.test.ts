@@ -12,12 +12,14 @@ import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } fr
 
 let t: TestWarehouse;
 let deps: WarehouseDependencies;
-const metrics = createMetrics('worker');
+let metrics: ReturnType<typeof createMetrics>;
+let logged: unknown[];
 const { alerts, open } = memoryAlerts();
-const logged: unknown[] = [];
 
 beforeEach(async () => {
   t = await aWarehouse();
+  metrics = createMetrics('worker');
+  logged = [];
   const { warehouse, archive } = t;
   const quarantine = await openQuarantine(join(t.dataDir, 'inbox', 'quarantine'));
   const log = { info: (...line: unknown[]) => void logged.push(line) };

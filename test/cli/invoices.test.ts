@@ -114,7 +114,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 describe('a decision that only a person may take', () => {
-  test('is refused with the reason when it is not possible', async () => {
+  test('is refused with the reason when it is not possible, else takes effect without a worker', async () => {
     const because = ['--reason', 'it is valid', '--yes'];
     const [unknown, silent, unsure, empty, version, older] = await Promise.all([
       run('restore', 'INV-nosuch', ...because),
@@ -145,9 +145,7 @@ describe('a decision that only a person may take', () => {
     expect([empty.exitCode, empty.stderr]).toEqual([2, expect.stringContaining('--reason is empty')]);
     expect([version.exitCode, version.stderr]).toEqual([2, expect.stringContaining('one is not a version')]);
     expect([none.exitCode, none.stderr]).toEqual([3, expect.stringContaining('it has 1, 2')]);
-  });
 
-  test('is only described by --dry-run', async () => {
     const held = await lockWarehouse(join(t.dataDir, 'warehouse.lock'), { role: 'import', now: new Date() });
     const dry = await run('restore', NUMBER, '--reason', 'it is valid', '--dry-run');
     await held.release();
@@ -156,9 +154,7 @@ describe('a decision that only a person may take', () => {
       stderr: expect.stringContaining('Would restore invoice INV-1'),
     });
     expect(await show(NUMBER)).toMatchObject({ state: 'voided', void_basis: 'event', restored_at: null });
-  });
 
-  test('takes effect without a worker, is listed with user and reason, and survives a rebuild', async () => {
     const restored = await run('restore', NUMBER, '--reason', 'confirmed by phone', '--yes');
     expect(restored).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is loaded now') });
     expect(await show(NUMBER)).toMatchObject({ state: 'loaded', billing_cost: '7.0000', void_basis: null });

@@ -5,6 +5,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -48,6 +49,7 @@ type Outcome = { readonly caughtBy: string | null } | 'invalid';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-mutants-'));
 const copy = join(folder, 'tree');
+const REPORT = join(folder, 'report.json');
 
 function roomOf(file: string): string {
   return ROOMS.find((room) => file.startsWith(`${room}/`)) ?? '';
@@ -114,20 +116,15 @@ function run(command: string, args: readonly string[], env: Readonly<Record<stri
 
 async function runTests(files: readonly string[]): Promise<Outcome> {
   if (files.length === 0) return { caughtBy: null };
-  const report = join(folder, 'report.json');
-  rmSync(report, { force: true });
+  rmSync(REPORT, { force: true });
   const limits = ['--bail=1', '--testTimeout=120000', '--hookTimeout=120000'];
-  const { status, output } = await run('npx', [
-    ...['--no-install', 'vitest', 'run', '--project=fast-*', ...limits],
-    ...['--reporter=json', `--outputFile=${report}`, ...files],
-  ]);
+  const { status, output } = await run('npx', vitest(...limits, ...files));
   if (status === 0) return { caughtBy: null };
   if (status === null) return { caughtBy: 'the time limit' };
   let results: TestReport['testResults'];
   try {
-    results = (JSON.parse(readFileSync(report, 'utf8')) as TestReport).testResults;
+    results = readReport();
   } catch {
-    // A global set-up that fails leaves no report.
     return { caughtBy: `no test: ${output.slice(-300)}` };
   }
   const failed = results.flatMap(({ name, message, assertionResults }) => {
@@ -145,6 +142,7 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
 interface TestReport {
   readonly testResults: readonly {
     readonly name: string;
+    readonly status: string;
     readonly message: string;
     readonly assertionResults: readonly {
       readonly status: string;
@@ -154,20 +152,32 @@ interface TestReport {
   }[];
 }
 
-/** Runs the fast tests once, unchanged. @throws Error they fail */
+/** Runs the fast tests once, unchanged. A file that fails when it is recorded is left out, since it would catch everything. */
 async function recordReach(): Promise<readonly Reach[]> {
   const into = join(folder, 'reach');
   mkdirSync(into);
-  const args = ['--no-install', 'vitest', 'run', '--project=fast-*', '--reporter=dot'];
-  const { status, output } = await run('npx', args, { TEST_REACH: into });
-  if (status !== 0) throw new Error(`The fast tests fail without a fault:\n${output}`);
+  for (const path of [folder, into]) chmodSync(path, 0o711);
+  await run('npx', vitest(), { TEST_REACH: into });
+  const failed = readReport().flatMap(({ name, status }) =>
+    status === 'failed' ? [name.slice(copy.length + 1)] : [],
+  );
+  for (const file of failed)
+    process.stdout.write(`Left out, because it fails when it is recorded: ${file}\n`);
   return readdirSync(into)
     .filter((file) => file.endsWith('.json'))
-    .map(
-      (file) =>
-        JSON.parse(readFileSync(join(into, file), 'utf8')) as { testFile: string; functions: string[] },
-    )
+    .map((file) => JSON.parse(readFileSync(join(into, file), 'utf8')) as Reach & { functions: string[] })
+    .filter(({ testFile }) => !failed.includes(testFile))
     .map(({ testFile, functions }) => ({ testFile, functions: new Set(functions) }));
+}
+
+function vitest(...args: readonly string[]): readonly string[] {
+  const output = ['--reporter=json', `--outputFile=${REPORT}`];
+  return ['--no-install', 'vitest', 'run', '--project=fast-*', ...output, ...args];
+}
+
+/** @throws Error there is no report: a global set-up failed */
+function readReport(): TestReport['testResults'] {
+  return (JSON.parse(readFileSync(REPORT, 'utf8')) as TestReport).testResults;
 }
 
 /** Without a recording, the tests of the same folder. */

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import { join, relative } from 'node:path';
 import { afterAll, expect } from 'vitest';
@@ -19,6 +19,8 @@ async function record(into: string): Promise<void> {
   const name = createHash('sha256').update(testFile).digest('hex').slice(0, 16);
   const ofChildren = join(into, `${name}-children`);
   mkdirSync(ofChildren, { recursive: true });
+  // Some tests start programs under another user.
+  chmodSync(ofChildren, 0o777);
   process.env.NODE_V8_COVERAGE = ofChildren;
   const session = new Session();
   session.connect();

@@ -37,12 +37,13 @@ test('an event that two connections ingest at once is ingested by one of them', 
   const event = anEvent('invoice_created');
   const { eventId } = event;
   const again = anEvent('invoice_created', { eventId, header: { invoiceId: OTHER_INVOICE } });
+  const events = await counted('event_ledger');
   const both = ingestOne(again, async () => {
     await ingestOne(event);
   });
   await expect(both).rejects.toThrow(/conflict|constraint|duplicate key/i);
   expect(await ingestOne(event)).toBe(0);
-  expect(await counted('event_ledger')).toBe(1);
+  expect(await counted('event_ledger')).toBe(events + 1);
 });
 
 test('the first row of an invoice is made by one of two connections, and replaced by one of two', async () => {
