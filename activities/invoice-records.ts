@@ -1,4 +1,4 @@
-import type { AlertKey } from '../lib/alerts/runbook/runbook.ts';
+import type { AlertKey } from '../lib/alerts/alert-names.ts';
 import { type InvoiceEvent, withoutUrlQuery } from '../lib/wire/invoice-event.ts';
 import type { InvoiceSummary } from '../warehouse/warehouse.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
+import type { AlertKey } from './alerts/alert-names.ts';
 import type { Alerts } from './alerts/alerts.ts';
-import type { AlertKey } from './alerts/runbook/runbook.ts';
 import type { Logger } from './log/log.ts';
 
 export type FailedLogins = ReturnType<typeof createFailedLogins>;

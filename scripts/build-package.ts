@@ -6,6 +6,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NOT_SHIPPED = /^(test|scripts|sandbox\/conformance|docs|bin|deploy|\.[^/]+)\//;
+/** Commands and pages print its sections. */
+const RUNBOOK = 'docs/reference/runbook.md';
 const READ_AT_RUN_TIME = /\.(sql|eta|css|cjs|svg|html|js|json|yaml)$/;
 
 export function shippedFiles(): readonly string[] {
@@ -35,7 +37,7 @@ export async function buildPackage(
 ): Promise<void> {
   const compile = ['-p', join(root, project), '--outDir', dist, ...options];
   execFileSync(join(root, 'node_modules/.bin/tsc'), compile, { stdio: 'inherit' });
-  for (const file of shippedFiles().filter((name) => READ_AT_RUN_TIME.test(name))) {
+  for (const file of [...shippedFiles().filter((name) => READ_AT_RUN_TIME.test(name)), RUNBOOK]) {
     await mkdir(dirname(join(dist, file)), { recursive: true });
     await cp(join(root, file), join(dist, file));
   }

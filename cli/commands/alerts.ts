@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
+import { ALERT_NAMES, ALERTS, alertNameOf, runbookSection } from '../../lib/alerts/alert-names.ts';
 import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
-import { ALERT_NAMES, alertNameOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
 import { userName } from '../../lib/runtime.ts';
 import { USER_FILES } from '../../lib/user-store.ts';
@@ -53,22 +53,9 @@ function explainCommand(): Command {
           hint: `there are ${known}`,
         });
       }
-      const { severity, meaning, firstLook, cure, proof } = RUNBOOK[name];
-      const lines = [
-        `${name} (${severity})\n${meaning}`,
-        `Check first:\n${listed(firstLook)}`,
-        `What to do:\n${listed(cure)}`,
-        `It is over when: ${proof}`,
-      ];
-      outputOf(command).thing(
-        { name, severity, meaning, first_look: firstLook, cure, proof },
-        () => `${lines.join('\n\n')}\n`,
-      );
+      const text = runbookSection(name);
+      outputOf(command).thing({ name, severity: ALERTS[name].severity, text }, () => `${text}\n`);
     });
-}
-
-function listed(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join('\n');
 }
 
 interface WriteFlags {
@@ -150,7 +137,7 @@ function duration(text: string): number {
 
 function asJson({ key, title, detail, since, role, name, acknowledged, quieted }: OpenAlert) {
   return {
-    ...{ since, severity: name === null ? null : RUNBOOK[name].severity, key, title, detail, role, name },
+    ...{ since, severity: name === null ? null : ALERTS[name].severity, key, title, detail, role, name },
     acknowledged_at: acknowledged?.at ?? null,
     acknowledged_by: acknowledged?.by ?? null,
     note: acknowledged?.note ?? quieted?.note ?? null,

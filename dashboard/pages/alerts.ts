@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { FastifyInstance } from 'fastify';
+import { ALERT_NAMES, ALERTS, anchorOf, runbookSection } from '../../lib/alerts/alert-names.ts';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
-import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { RunStatement } from '../published-statements.ts';
 
@@ -19,7 +19,7 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
       const invoiceId = ownIdOf(alert);
       const invoice = names.get(invoiceId ?? '') ?? null;
       const runbook = alert.name === null ? null : anchorOf(alert.name);
-      const severity = alert.name === null ? null : RUNBOOK[alert.name].severity;
+      const severity = alert.name === null ? null : ALERTS[alert.name].severity;
       return { ...alert, severity, runbook, invoiceId, invoice, invoices: invoicesOf(alert, names) };
     });
     const withNumbers = (text: string) => text.replace(ID, (id) => names.get(id)?.number ?? id);
@@ -30,12 +30,18 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
       ...{ view: 'alerts', title: 'Alerts', section: '/alerts', values: { alerts: shown }, data: { alerts } },
     });
   });
-  const entries = [...ALERT_NAMES].sort().map((name) => ({ name, anchor: anchorOf(name), ...RUNBOOK[name] }));
-  app.get('/runbook', (_request, reply) =>
-    sendFramed(context, reply, {
+  app.get('/runbook', (_request, reply) => {
+    const entries = ALERT_NAMES.map((name) => ({
+      ...{ name, anchor: anchorOf(name), severity: ALERTS[name].severity },
+      // A block is a paragraph or a list.
+      blocks: runbookSection(name)
+        .split(/\n\n+/)
+        .map((block) => ({ isList: block.startsWith('- '), lines: block.replace(/^- /gm, '').split('\n') })),
+    }));
+    return sendFramed(context, reply, {
       ...{ view: 'runbook', title: 'Runbook', section: '/alerts', values: { entries } },
-    }),
-  );
+    });
+  });
 }
 
 interface NamedInvoice {

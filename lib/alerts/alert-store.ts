@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { USER_FILES, userStore } from '../user-store.ts';
 import { jsonOrNull } from '../wire/text.ts';
-import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './runbook/runbook.ts';
+import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './alert-names.ts';
 
 export interface Alert {
   readonly key: AlertKey;

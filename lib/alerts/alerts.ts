@@ -7,6 +7,7 @@ import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics.ts';
 import { USER_FILES, type UserStore, userStore } from '../user-store.ts';
 import { visible } from '../wire/text.ts';
+import { ALERTS, type AlertKey, type AlertName, alertNameOf, anchorOf, scopeOf } from './alert-names.ts';
 import {
   type Alert,
   type AlertState,
@@ -18,7 +19,6 @@ import {
   NO_ALERTS,
 } from './alert-store.ts';
 import { type Notice, openChannels, postMessage } from './channels.ts';
-import { type AlertKey, type AlertName, alertNameOf, anchorOf, RUNBOOK, scopeOf } from './runbook/runbook.ts';
 
 /** An alert whose cause is over at once stays open for this long, so that people can see it. */
 export const SHOWN_FOR_MS = 15_000;
@@ -162,7 +162,7 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
       measured.add(alert);
       // By name, because a label with an invoice id would grow without limit.
       const count = names.filter((name) => name === alert).length;
-      gauge?.set({ alert, severity: RUNBOOK[alert].severity }, count);
+      gauge?.set({ alert, severity: ALERTS[alert].severity }, count);
     }
   }
 

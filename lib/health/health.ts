@@ -1,5 +1,5 @@
+import type { AlertKey } from '../alerts/alert-names.ts';
 import type { Alerts } from '../alerts/alerts.ts';
-import type { AlertKey } from '../alerts/runbook/runbook.ts';
 import type { Logger } from '../log/log.ts';
 import { firstLine } from '../system-errors.ts';
 

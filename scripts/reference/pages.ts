@@ -6,7 +6,6 @@ import { Command } from 'commander';
 import { EXIT } from '../../cli/errors.ts';
 import { sharedOptions } from '../../cli/verb.ts';
 import { VERBS } from '../../cli/verbs.ts';
-import { ALERT_NAMES, anchorOf, RUNBOOK } from '../../lib/alerts/runbook/runbook.ts';
 import { SETTING_GROUPS } from '../../lib/config/setting-definitions.ts';
 import { COMMON_LOG_FIELDS, LOG_FIELDS } from '../../lib/log/log.ts';
 import { METRICS } from '../../lib/metrics.ts';
@@ -22,7 +21,6 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'logs.md': logsPage(),
     'metrics.md': metricsPage(),
     'reports.md': reportsPage(),
-    'runbook.md': runbookPage(),
     'settings.md': settingsPage(),
     'tables.md': await tablesPage(),
   };
@@ -272,38 +270,6 @@ function reportSection(report: ReportDefinition): string {
 
 function escaped(text: string): string {
   return text.replace(/(?<![`\\])([<>])/g, '\\$1');
-}
-
-function runbookPage(): string {
-  const names = [...ALERT_NAMES].sort();
-  return page(
-    'Runbook',
-    'How to handle each alert. `billsync alerts explain NAME` and the page `/runbook` have the same text, the page on the ' +
-      'admin port. `DATA` is the data folder (`BILLSYNC_DATA_DIR`). With `BILLSYNC_RUNBOOK_URL` every alert that is sent links to its ' +
-      'heading. *critical*: totals or deliveries are at risk now; *warning*: a person has to act today; *info*: nothing to do.',
-    table(
-      ['Alert', 'Severity'],
-      names.map((name) => [`[${code(name)}](#${anchorOf(name)})`, RUNBOOK[name].severity]),
-    ),
-    ...names.map(alertSection),
-  );
-}
-
-function alertSection(name: (typeof ALERT_NAMES)[number]): string {
-  const { severity, each, meaning, firstLook, cure, proof } = RUNBOOK[name];
-  const of = each === undefined ? '' : `, one for each ${each}`;
-  return [
-    // A slash in a heading would be dropped from its anchor.
-    `## ${anchorOf(name)}`,
-    `${code(name)}, ${severity}${of}. ${meaning}`,
-    `Check first:\n\n${list(firstLook)}`,
-    `What to do:\n\n${list(cure)}`,
-    `It is over when: ${proof}`,
-  ].join('\n\n');
-}
-
-function list(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join('\n');
 }
 
 function settingsPage(): string {

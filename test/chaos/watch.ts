@@ -6,7 +6,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { anchorOf } from '../../lib/alerts/runbook/runbook.ts';
+import { anchorOf } from '../../lib/alerts/alert-names.ts';
 import { INVOICE_FAULTS } from './faults/invoice-faults.ts';
 import { MACHINE_FAULTS } from './faults/machine-faults.ts';
 import { type FaultReport, isReported, openStage, playFault } from './faults/play-fault.ts';

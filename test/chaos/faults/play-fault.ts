@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AlertName, anchorOf } from '../../../lib/alerts/alert-names.ts';
 import { openAlerts } from '../../../lib/alerts/alert-store.ts';
-import { type AlertName, anchorOf } from '../../../lib/alerts/runbook/runbook.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/service.ts';
 import type { ServiceAddress } from '../../support/foreign-service.ts';
 import { createProduct, type Product } from '../../support/processes/product.ts';

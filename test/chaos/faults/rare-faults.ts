@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientOptions } from '@temporalio/client';
 import { openFolderArchive } from '../../../archive/folder-archive.ts';
-import { type AlertName, RUNBOOK } from '../../../lib/alerts/runbook/runbook.ts';
+import { ALERTS, type AlertName } from '../../../lib/alerts/alert-names.ts';
 import { createDataConverter } from '../../../lib/temporal/codec.ts';
 import type { TemporalConnection } from '../../../lib/temporal/connect.ts';
 import { invoiceWorkflowId } from '../../../lib/wire/names.ts';
@@ -24,7 +24,7 @@ export type RareFault = WatchedFault<RareStage>;
 
 /** The count of open alerts itself; what else measures a fault is named where there is such a metric. */
 export const OPEN = (alert: AlertName): string =>
-  `billsync_alerts_open\\{alert="${alert}",severity="${RUNBOOK[alert].severity}",role="\\w+"\\} [1-9]`;
+  `billsync_alerts_open\\{alert="${alert}",severity="${ALERTS[alert].severity}",role="\\w+"\\} [1-9]`;
 
 export const rare = (
   alert: AlertName,

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * `critical`: totals or deliveries are affected now. `warning`: a person has to decide or fix something today.
+ * `info`: for information; nothing has to be done.
+ */
+export type Severity = 'critical' | 'warning' | 'info';
+
+/** Its meaning and remedy are a section of docs/reference/runbook.md. */
+interface AlertKind {
+  readonly severity: Severity;
+  /** There is an alert for each of these. */
+  readonly each?: string;
+  /**
+   * `machine`: an alert for each machine. `process`: one alert, over when no process has its cause. By default any
+   * process ends it.
+   */
+  readonly scope?: 'machine' | 'process';
+  /** Only a person's acknowledgement ends it (ADR 20). */
+  readonly isNotice?: true;
+}
+
+const KINDS = {
+  announcement: { severity: 'warning', each: 'invoice' },
+  archive: { severity: 'critical', scope: 'process' },
+  attention: { severity: 'warning', each: 'invoice' },
+  'claims-to-send': { severity: 'warning' },
+  'claims-unanswered': { severity: 'warning' },
+  clock: { severity: 'critical', scope: 'machine' },
+  component: { severity: 'critical', each: 'component', scope: 'process' },
+  'cost-rule': { severity: 'warning', each: 'rule and finding', isNotice: true },
+  'cost-rules': { severity: 'warning' },
+  credentials: { severity: 'critical' },
+  'dashboard/wrong-credentials': { severity: 'warning' },
+  'delivery-contradicts-itself': { severity: 'warning', isNotice: true },
+  disk: { severity: 'critical', scope: 'machine', isNotice: true },
+  'disk/full': { severity: 'critical', scope: 'machine' },
+  'disk/no-room': { severity: 'critical', scope: 'machine' },
+  down: { severity: 'critical', scope: 'machine' },
+  drift: { severity: 'critical' },
+  duckdb: { severity: 'critical', scope: 'machine', isNotice: true },
+  'endpoint/certificate': { severity: 'warning', scope: 'machine' },
+  'endpoint/unanswered': { severity: 'critical', scope: 'machine' },
+  expiry: { severity: 'warning', each: 'setting' },
+  failure: { severity: 'warning', each: 'invoice' },
+  'forwarder/backlog': { severity: 'warning', scope: 'machine' },
+  'forwarder/partner-unknown': { severity: 'warning' },
+  gaps: { severity: 'warning' },
+  'inbox/left-behind': { severity: 'warning', scope: 'machine' },
+  'inbox/unwritable': { severity: 'critical', scope: 'machine' },
+  ingest: { severity: 'critical', scope: 'process' },
+  'lake/blocked': { severity: 'critical', scope: 'process' },
+  outranked: { severity: 'warning', each: 'invoice', isNotice: true },
+  process: { severity: 'critical', each: 'role', scope: 'machine' },
+  publication: { severity: 'critical', scope: 'process' },
+  quarantine: { severity: 'warning', each: 'reason', scope: 'machine', isNotice: true },
+  'quarantine/flood': { severity: 'warning', scope: 'machine', isNotice: true },
+  'quarantine/old': { severity: 'warning', scope: 'machine' },
+  report: { severity: 'info', each: 'file', isNotice: true },
+  'report-failed': { severity: 'warning', each: 'schedule' },
+  retries: { severity: 'warning' },
+  schedule: { severity: 'warning' },
+  'service/details': { severity: 'warning' },
+  'service/unwell': { severity: 'warning', scope: 'process' },
+  'set-aside': { severity: 'warning', each: 'place', isNotice: true },
+  'temporal/away': { severity: 'critical', scope: 'process' },
+  'temporal/foreign-event': { severity: 'critical', isNotice: true },
+  'temporal/terminated': { severity: 'critical' },
+  'temporal/undecryptable': { severity: 'critical', scope: 'machine', isNotice: true },
+  'temporal/unencrypted': { severity: 'critical', isNotice: true },
+  totals: { severity: 'warning', each: 'invoice', isNotice: true },
+  'unknown-status': { severity: 'warning', each: 'invoice' },
+  'voided-after-load': { severity: 'info', each: 'invoice', isNotice: true },
+  warehouse: { severity: 'critical', scope: 'process' },
+  'warehouse/losses': { severity: 'critical', isNotice: true },
+  'webhook/connections': { severity: 'warning', scope: 'machine', isNotice: true },
+  'webhook/refused': { severity: 'critical', scope: 'machine', isNotice: true },
+  'webhook/wrong-credentials': { severity: 'critical' },
+} as const satisfies Readonly<Record<string, AlertKind>>;
+
+export type AlertName = keyof typeof KINDS;
+type AlertOfMany = {
+  [Name in AlertName]: (typeof KINDS)[Name] extends { readonly each: string } ? Name : never;
+}[AlertName];
+
+/** Stable key of an alert: `disk/full`, `attention/<invoiceId>`. */
+export type AlertKey = Exclude<AlertName, AlertOfMany> | `${AlertOfMany}/${string}`;
+
+export const ALERTS: Readonly<Record<AlertName, AlertKind>> = KINDS;
+export const ALERT_NAMES = Object.keys(KINDS) as AlertName[];
+
+export function alertNameOf(key: string): AlertName | null {
+  if (isAlertName(key)) return key;
+  const prefix = key.slice(0, Math.max(0, key.indexOf('/')));
+  return isAlertName(prefix) && ALERTS[prefix].each !== undefined ? prefix : null;
+}
+
+export function isNotice(key: string): boolean {
+  const name = alertNameOf(key);
+  return name !== null && ALERTS[name].isNotice === true;
+}
+
+export function scopeOf(key: string): 'all' | 'machine' | 'process' {
+  const name = alertNameOf(key);
+  return (name === null ? undefined : ALERTS[name].scope) ?? 'all';
+}
+
+export function isAlertName(text: string): text is AlertName {
+  return Object.hasOwn(KINDS, text);
+}
+
+/** The heading of its section: a slash would be dropped from the address of the heading. */
+export function anchorOf(name: string): string {
+  return name.replaceAll('/', '-');
+}
+
+/** Markdown of the alert's section in the runbook, without its heading: paragraphs, lists, and code between backticks. */
+export function runbookSection(name: AlertName): string {
+  const [, section = ''] = runbook().split(`\n## ${anchorOf(name)}\n`);
+  return section.split('\n## ')[0]?.trim() ?? '';
+}
+
+function runbook(): string {
+  return readFileSync(join(import.meta.dirname, '../../docs/reference/runbook.md'), 'utf8');
+}

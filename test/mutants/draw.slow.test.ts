@@ -1,0 +1,15 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+test('the tests beside the code notice most of twenty faults drawn at random', async () => {
+  const program = join(import.meta.dirname, 'main.ts');
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(VITEST|TEST_|TMPDIR$|NODE_OPTIONS$)/.test(name),
+  );
+  const child = spawn(process.execPath, [program, '--count', '20', '--near'], {
+    env: Object.fromEntries(own),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
+});
