@@ -1,4 +1,5 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { partnerAskedFor } from '../billing/billing-service.ts';
 import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
@@ -33,7 +34,7 @@ export function createServiceActivities({
         const lookUp = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
         const details = await alertRefusedCredentials(alerts, lookUp);
         alerts.resolve(DETAILS_ALERT);
-        return { outcome: 'found', ...details };
+        return { outcome: 'found', ...details, partnerId: partnerAskedFor(service) };
       } catch (error) {
         if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
         if (error instanceof BillingError) alertUnreadableDetails(alerts, error);
@@ -45,7 +46,7 @@ export function createServiceActivities({
       try {
         const regenerate = () => service.regenerateUrl(invoiceId, { signal: cancellationSignal() });
         const location = await alertRefusedCredentials(alerts, regenerate);
-        return { outcome: 'location', location };
+        return { outcome: 'location', location, partnerId: partnerAskedFor(service) };
       } catch (error) {
         if (isBillingError(error, 'not-exported')) return { outcome: 'not-exported' };
         if (activityInfo().attempt < MIN_REFUSALS) throw error;

@@ -198,6 +198,8 @@ const FACTS = {
     invoiceId: z.string(),
     status: Text as z.ZodType<WebhookStatus | null>,
     unknownStatus: Text.optional(),
+    /** The partner for which the service was asked; null: the token names none, or several. */
+    partnerId: Text.optional(),
     header: Cells as z.ZodType<Partial<InvoiceHeader>>,
   }),
   attention: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),

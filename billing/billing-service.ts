@@ -48,9 +48,16 @@ export interface BillingService {
   close(): Promise<void>;
 }
 
+/** The partner for which the service answers; null: the token names none yet, or several. */
+export function partnerAskedFor(service: Pick<BillingService, 'partnerIds'>): string | null {
+  const [partnerId = null, ...others] = service.partnerIds();
+  return others.length === 0 ? partnerId : null;
+}
+
 export interface DescribedInvoice {
   readonly status: WebhookStatus | null;
   readonly header: Partial<InvoiceHeader>;
+  readonly partnerId: string | null;
   /** null: the service has no file, or cannot provide it. */
   readonly hash: { readonly sha256: string; readonly sizeBytes: number } | null;
 }
@@ -62,7 +69,8 @@ export async function describeInvoice(
 ): Promise<DescribedInvoice | null> {
   try {
     const { status, header } = await service.lookUpInvoice(invoiceId);
-    return { status, header, hash: status === 'voided' ? null : await hashOf(service, invoiceId) };
+    const partnerId = partnerAskedFor(service);
+    return { status, header, partnerId, hash: status === 'voided' ? null : await hashOf(service, invoiceId) };
   } catch (error) {
     if (isBillingError(error, 'unknown-invoice')) return null;
     throw error;

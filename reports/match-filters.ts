@@ -41,7 +41,6 @@ export async function knownPartners(file: PublishedFile): Promise<readonly Partn
   }));
 }
 
-/** With one partner, invoices without a partner are its own. */
 export function matchPartners(
   given: AppliedFilters['partners'],
   partners: readonly Partner[],
@@ -49,8 +48,7 @@ export function matchPartners(
   const candidates = partners
     .filter(({ key }) => key !== '')
     .map(({ key, name }) => candidateOf(key, name ?? key, key, name === null ? [key] : [name, key]));
-  const { values, matches } = match('partner', given, candidates);
-  return { matches, values: candidates.length === 1 && values?.[0] === candidates[0]?.key ? null : values };
+  return match('partner', given, candidates);
 }
 
 /** By id, the partner's id, or any present or former name; an exact spelling wins. */

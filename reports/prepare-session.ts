@@ -101,10 +101,8 @@ function partnersOf(
   known: readonly Partner[],
   selected: readonly string[] | null,
 ): readonly (string | null)[] {
-  const named = known.filter(({ key }) => key !== '');
   if (selected !== null) return selected;
-  // With one partner, rows without a partner are that partner's; with several, their partner is unknown.
-  return named.length <= 1 ? [named[0]?.key ?? null] : known.map(({ key }) => key);
+  return known.length === 0 ? [null] : known.map(({ key }) => key);
 }
 
 export async function selectPartner(file: PublishedFile, partner: string): Promise<void> {

@@ -45,6 +45,9 @@ export function reportHead(request: HeadRequest): ReportHead {
       ...(partners.length > 1
         ? [`${partners.length} partners, distinguished by partner_id; nothing is added across them.`]
         : []),
+      ...(partners.length > 1 && partners.includes('')
+        ? ['Of one of them the id is not known: its invoices are a group of their own, without partner_id.']
+        : []),
       ...levelNotes(request, level),
       ...(weighed.without > 0
         ? [`Without weight: ${plural(weighed.without, 'shipment')}; averages per lb contain their cost.`]

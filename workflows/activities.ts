@@ -76,12 +76,17 @@ export type LookUpInvoiceResult =
       /** null: none that we know. */
       readonly status: WebhookStatus | null;
       readonly unknownStatus?: string | null;
+      readonly partnerId?: string | null;
       readonly header: Partial<InvoiceHeader>;
     }
   | { readonly outcome: 'not-found' };
 
 export type RegenerateUrlResult =
-  | { readonly outcome: 'location'; readonly location: ExportLocation }
+  | {
+      readonly outcome: 'location';
+      readonly location: ExportLocation;
+      readonly partnerId?: string | null;
+    }
   | { readonly outcome: 'not-exported' }
   | { readonly outcome: 'refused' | 'forbidden'; readonly message: string };
 
@@ -157,6 +162,8 @@ export interface RecordDetailsRequest {
   readonly invoiceId: string;
   readonly status: WebhookStatus | null;
   readonly unknownStatus?: string | null;
+  /** The partner for which the service was asked; null: not known. */
+  readonly partnerId?: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
 

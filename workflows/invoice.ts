@@ -123,7 +123,8 @@ async function queryStatus(run: InvoiceRun): Promise<Status> {
     return { isKnown, status: null, location: null };
   }
   // Only finalized invoices have a file.
-  await activities.recordDetails({ invoiceId, status: 'finalized', header: {} });
+  const { partnerId = null } = answer;
+  await activities.recordDetails({ invoiceId, status: 'finalized', partnerId, header: {} });
   return { isKnown: true, status: 'finalized', location: answer.location };
 }
 
@@ -136,8 +137,8 @@ async function queryDetails({ activities, input: { invoiceId } }: InvoiceRun): P
   await activities.fetchToken();
   const details = await activities.lookUpInvoice({ invoiceId });
   if (details.outcome === 'not-found') return null;
-  const { status, unknownStatus = null, header } = details;
-  await activities.recordDetails({ invoiceId, status, unknownStatus, header });
+  const { status, unknownStatus = null, partnerId = null, header } = details;
+  await activities.recordDetails({ invoiceId, status, unknownStatus, partnerId, header });
   return { status, unknownStatus };
 }
 

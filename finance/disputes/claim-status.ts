@@ -25,15 +25,17 @@ export function claimJson({ history, credits: _, ...claim }: ClaimWithStatus) {
   return { ...claim, next_states: NEXT_STATES[claim.state], ...opened };
 }
 
-/** @param claims all, since credits are divided among those of one tracking number */
+/** @param recorded all claims, since credits are divided among those of one tracking number */
 export function withStatuses(
-  claims: readonly Claim[],
+  recorded: readonly Claim[],
   {
     published,
     windows,
     now,
   }: { readonly published: Published; readonly windows: readonly ClaimWindow[]; readonly now: Date },
 ): readonly ClaimWithStatus[] {
+  // Partner and level of an invoice may have been unknown when its line was claimed.
+  const claims = recorded.map((claim) => ({ ...claim, ...published.invoiceOf(claim.invoice_id)?.owner }));
   const voidedAt = (claim: Claim): string | null => published.invoiceOf(claim.invoice_id)?.voided_at ?? null;
   const claimsNothing = (claim: Claim): boolean => voidedAt(claim) !== null || isWithdrawn(claim);
   const recovered = new Map<string, string>();

@@ -16,6 +16,7 @@ export interface Credit {
 
 interface PublishedInvoice {
   readonly voided_at: string | null;
+  readonly owner: Pick<NumberOf, 'partner_id' | 'invoice_level'>;
   readonly costs: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -73,7 +74,8 @@ function invoicesIn(rows: readonly BilledRow[]): ReadonlyMap<string, PublishedIn
       const billed = lines.filter(({ tracking_number }) => tracking_number !== null);
       const byNumber = Map.groupBy(billed, numberKey).entries();
       const costs = byNumber.map(([key, of]) => [key, of.map(({ billing_cost }) => billing_cost)] as const);
-      return [id, { voided_at: lines[0]?.voided_at ?? null, costs: new Map(costs) }];
+      const { voided_at = null, partner_id = null, invoice_level = 'unknown' } = lines[0] ?? {};
+      return [id, { voided_at, owner: { partner_id, invoice_level }, costs: new Map(costs) }];
     }),
   );
 }

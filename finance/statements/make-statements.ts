@@ -10,6 +10,7 @@ import { openSentStatements, type SentStatements } from './sent-statements.ts';
 import {
   keyOf,
   namedLines,
+  orNull,
   type ShipmentLines,
   type Statement,
   StatementError,
@@ -75,9 +76,14 @@ export async function makeStatements(
     const sent = await openSentStatements(sources.dataDir);
     const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
     const cells = await session.read('billed', days);
+    const known = await session.tenants();
+    const present = new Set([...known, ...cells].map((row) => keyOf(tenantOf(row))));
     const tenants = new Map<string, StatementTenant>();
-    for (const row of [...(await session.tenants()), ...cells])
+    for (const row of [...known.filter((each) => each.is_chosen === true), ...cells])
       tenants.set(keyOf(tenantOf(row)), tenantOf(row));
+    const hasPartners = known.some((row) => orNull(row.partner_id) !== null);
+    const unowned = [...tenants.values()].find(({ partner_id }) => partner_id === null);
+    if (request.isFinal && hasPartners && unowned !== undefined) throw withoutPartner(unowned);
     const isAll = request.tenants.length === 0;
     if (!isAll && tenants.size > request.tenants.length)
       throw ambiguous(request.tenants, [...tenants.values()]);
@@ -85,7 +91,7 @@ export async function makeStatements(
     const failed: { tenant: string; error: unknown }[] = [];
     for (const tenant of tenants.values()) {
       try {
-        const made = await makeOne({ ...making, cells }, tenant, isAll);
+        const made = await makeOne({ ...making, cells, present }, tenant, isAll);
         if (made === null) continue;
         await deliver(made);
         count += 1;
@@ -122,6 +128,14 @@ function ambiguous(given: readonly string[], tenants: readonly StatementTenant[]
   );
 }
 
+/** Several partners are known, so a later record may give the invoices to one whose statement has them too. */
+function withoutPartner({ tenant }: StatementTenant): StatementError {
+  return statementRefused(
+    `The partner of invoices of ${tenant} is not known, so no statement with them can be sent`,
+    'name the partner (--partner), or let billsync ask the service: `billsync backfill` with their ids',
+  );
+}
+
 interface Making {
   readonly sources: StatementSources;
   readonly request: StatementsRequest;
@@ -131,6 +145,8 @@ interface Making {
   readonly markUp: readonly ReportRow[] | null;
   readonly rowsOf: ReturnType<typeof rowsBetween>;
   readonly cells: readonly ReportRow[];
+  /** Keys of all tenants of the publication. */
+  readonly present: ReadonlySet<string>;
 }
 
 /** null: the statement is empty and the tenant was not named. */
@@ -141,12 +157,11 @@ async function makeOne(
 ): Promise<MadeStatement | null> {
   const { request, sources, sent } = making;
   for (;;) {
-    const before = await sent.of(tenant);
+    const before = await sent.of(tenant, making.present);
     refuseOtherDate(before, making.session.by, tenant);
-    const at = before.findIndex(({ period }) => period === request.period);
-    const found = before[at];
+    const found = before.find(({ period }) => period === request.period);
     if (found !== undefined)
-      return { statement: found, shipments: await sent.shipmentsOf(tenant, at + 1), state: 'sent before' };
+      return { statement: found, shipments: await sent.shipmentsOf(found), state: 'sent before' };
     const composed = await compose(making, tenant, before);
     const { billed, corrections, left_out } = composed;
     if (isAll && [billed, corrections, left_out].every((rows) => rows.length === 0)) return null;
@@ -157,8 +172,7 @@ async function makeOne(
       sent_at: request.isFinal ? sources.now.toISOString() : null,
     };
     if (!request.isFinal) return { statement, shipments, state: 'draft' };
-    if (await sent.keep(statement, shipments, before.length + 1))
-      return { statement, shipments, state: 'sent now' };
+    if (await sent.keep(statement, shipments, before)) return { statement, shipments, state: 'sent now' };
   }
 }
 

@@ -49,20 +49,34 @@ export async function openSentStatements(dataDir: string) {
     return parsed.data as unknown as Statement;
   }
 
+  async function statementsIn(tenant: StatementTenant): Promise<readonly Statement[]> {
+    const numbers = (await store.list(folderOf(tenant))).filter((path) => /\/\d{4,}\.json$/.test(path));
+    return Promise.all(numbers.map((_, index) => readStatement(tenant, index + 1)));
+  }
+
   return {
-    /** Oldest first. @throws StatementError one cannot be read, or is missing */
-    async of(tenant: StatementTenant): Promise<readonly Statement[]> {
-      const numbers = (await store.list(folderOf(tenant))).filter((path) => /\/\d{4,}\.json$/.test(path));
-      return Promise.all(numbers.map((_, index) => readStatement(tenant, index + 1)));
+    /**
+     * Oldest first, with those sent to the tenant before its partner or id was known.
+     * @param present keys of the publication's tenants, whose own statements these are not
+     * @throws StatementError one cannot be read, or is missing
+     */
+    async of(tenant: StatementTenant, present: ReadonlySet<string>): Promise<readonly Statement[]> {
+      const before = formerNamesOf(tenant).filter((former) => !present.has(keyOf(former)));
+      return (await Promise.all([...before, tenant].map(statementsIn))).flat();
     },
-    /** Numbers begin at 1; null: no lines were kept. @throws StatementError */
-    async shipmentsOf(tenant: StatementTenant, number: number): Promise<ShipmentLines | null> {
-      const { shipments } = await readStatement(tenant, number);
+    /** null: no lines were kept. @throws StatementError */
+    async shipmentsOf(statement: Statement): Promise<ShipmentLines | null> {
+      const { shipments } = statement;
       if (shipments === null) return null;
-      return (await readJson(linesPath(tenant, shipments.sha256))) as ShipmentLines;
+      return (await readJson(linesPath(statement, shipments.sha256))) as ShipmentLines;
     },
-    /** false: the number was taken meanwhile, and nothing is kept. Durable when true. */
-    async keep(statement: Statement, shipments: ShipmentLines | null, number: number): Promise<boolean> {
+    /** @param before all that were sent; false: another was sent meanwhile, and nothing is kept. Durable when true. */
+    async keep(
+      statement: Statement,
+      shipments: ShipmentLines | null,
+      before: readonly Statement[],
+    ): Promise<boolean> {
+      const number = before.filter((each) => keyOf(each) === keyOf(statement)).length + 1;
       // Lines first, so that a statement is never without them.
       if (shipments !== null && statement.shipments !== null) {
         await createUserFile(
@@ -82,6 +96,18 @@ export async function openSentStatements(dataDir: string) {
       await createUserFile(store, `${ALL_TENANTS}/${period}`, '');
     },
   };
+}
+
+/** As the tenant was known without its partner, without its id, or without both. */
+function formerNamesOf({ tenant, tenant_id: id, partner_id }: StatementTenant): readonly StatementTenant[] {
+  const plain = id === null ? tenant : tenant.replace(` (${id})`, '');
+  const partners = [...new Set([null, partner_id])];
+  return [
+    ...(id === null
+      ? []
+      : partners.map((partner) => ({ tenant: plain, tenant_id: null, partner_id: partner }))),
+    ...(partner_id === null ? [] : [{ tenant, tenant_id: id, partner_id: null }]),
+  ];
 }
 
 const amount = z.string().regex(/^-?\d{1,34}\.\d{4}$/);

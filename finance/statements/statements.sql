@@ -24,11 +24,11 @@ left join voided as v
 select
     k.partner_id,
     k.tenant_id,
-    coalesce(l.label, k.tenant, k.partner_tenant_id, k.tenant_id) as tenant
+    coalesce(l.label, k.tenant, k.partner_tenant_id, k.tenant_id) as tenant,
+    matches_partner(k.partner_id) and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id))
+        as is_chosen
 from tenants as k
 left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
-where matches_partner(k.partner_id)
-and matches_tenant(k.tenant_id, coalesce(l.label, k.tenant, k.partner_tenant_id))
 order by tenant, k.tenant_id, k.partner_id
 
 -- name: billed

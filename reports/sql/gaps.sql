@@ -31,13 +31,6 @@
 --   period | 2026-01-26 | 2026-02-08 | 2 | A-3 | A-6
 --   number | 2026-01-27 | 2026-02-17 | 2 | A-3 | A-6
 with
--- Without a partner an invoice is that of its tenant's partner, or of the only one.
-tenant_partners as (
-    select tenant_id, max(partner_id) as partner_id from known_invoices
-    where tenant_id is not null
-    group by tenant_id
-    having count(distinct partner_id) = 1
-),
 known as (
     select
         i.invoice_id,
@@ -58,18 +51,12 @@ known as (
             digits = '',
             null,
             {
-                partner: coalesce(
-                    i.partner_id,
-                    t.partner_id,
-                    (select max(partner_id) from known_invoices having count(distinct partner_id) = 1),
-                    ''
-                ),
+                partner: coalesce(i.partner_id, ''),
                 prefix: left(i.invoice_number, length(i.invoice_number) - length(digits))
             }
         ) as sequence,
         try_cast(right(digits, 15) as bigint) as counter
     from known_invoices as i
-    left join tenant_partners as t on t.tenant_id = i.tenant_id
 ),
 parties as (
     select

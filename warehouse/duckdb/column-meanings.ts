@@ -12,7 +12,8 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   invoice_level: '`tenant`, `partner` (sums the shipments of all tenants, spec 2.9) or `unknown`',
   tenant_id: 'The service’s id of the tenant; null on partner level, or not stated',
   partner_tenant_id: 'The partner’s own id of the tenant',
-  partner_id: 'The partner; null where an invoice was imported without details',
+  partner_id:
+    'The partner; null where it is not known (an import without details) and there are several partners, or none',
   names: 'Every name that the tenant’s invoices have had',
   partner: 'Name of the partner, from its latest partner-level invoice',
   'partners.tenants': 'How many tenants have invoices',

@@ -109,8 +109,8 @@ async function importCopy(
   if (hash !== null) await warehouse.recordHash({ invoiceId, ...hash });
   if (details === null) await warehouse.ingestArchive();
   else {
-    const { status, header } = details;
-    await warehouse.recordDetails({ invoiceId, status, header });
+    const { status, header, partnerId = null } = details;
+    await warehouse.recordDetails({ invoiceId, status, partnerId, header });
   }
   const outcome = await warehouse.load({
     ...{ invoiceId, sha256, source: 'file', announcedSha256: hash?.sha256 === sha256 ? sha256 : null },

@@ -59,7 +59,8 @@ export function factLines(facts: readonly Fact[]): FactLines {
     } else if (fact.kind === 'details') {
       invoiceIds.add(invoice_id);
       const invoice_status = fact.status ?? fact.unknownStatus ?? null;
-      lines.details.push({ recorded_at, invoice_id, ...headerCells(fact.header), invoice_status });
+      const named = { recorded_at, invoice_id, partner_id: fact.partnerId ?? null };
+      lines.details.push({ ...named, ...headerCells(fact.header), invoice_status });
     } else {
       const line = attentionLine(fact);
       if (line === null) continue;

@@ -29,6 +29,7 @@ export interface FileToCheck {
   readonly details: {
     readonly status: WebhookStatus | null;
     readonly header: Partial<InvoiceHeader>;
+    readonly partnerId?: string | null;
     readonly hash?: NamedFile | null;
   } | null;
   readonly acceptsSpreadsheet?: boolean;
@@ -73,7 +74,7 @@ async function readLines(ledgers: Ledgers, { invoiceId, details, at }: FileToChe
   const named = hash === null ? [] : [{ kind: 'hash-answered', at, invoiceId, ...hash } as const];
   const added = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
   const empty = {
-    ...{ stamp: at, event_id: null, event_type: null, partner_id: null },
+    ...{ event_time: at, event_id: null, event_type: null },
     ...{ announced_sha256: null, announced_size_bytes: null },
   };
   const evidence = added.details.map((line) => ({ ...line, ...empty }) as unknown as Evidence);

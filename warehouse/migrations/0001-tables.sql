@@ -46,6 +46,7 @@ create table internal.duplicate_ledger (
 create table internal.details_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
+    partner_id varchar,                     -- the partner for which the service was asked; null: unknown
     partner_invoice_id varchar,
     invoice_level varchar,
     tenant_id varchar,

@@ -197,7 +197,7 @@ where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) 
     and received_at >= $since::timestamp
 union all
 select
-    invoice_id::text, iso(recorded_at), iso(recorded_at), null, null, invoice_status, null, partner_invoice_id, invoice_level,
+    invoice_id::text, iso(recorded_at), iso(recorded_at), null, null, invoice_status, partner_id, partner_invoice_id, invoice_level,
     tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
     currency_code, stated_total, stated_shipments::float8, null, null
 from details_ledger

@@ -7,5 +7,5 @@ select
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id
 from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
-join internal.invoice_state as i on i.current_load_id = r.load_id
+join internal.owned_invoices as i on i.current_load_id = r.load_id
 where i.voided_at is null;

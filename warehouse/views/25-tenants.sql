@@ -10,7 +10,7 @@ select
         filter (where i.partner_tenant_id is not null) as partner_tenant_id,
     list_sort(list(distinct l.tenant) filter (where l.tenant is not null)) as names,
     count(*) as invoices
-from internal.invoice_state as i
+from internal.owned_invoices as i
 left join internal.loads as l on l.load_id = i.current_load_id
 where coalesce(i.invoice_level, 'tenant') <> 'partner'
 group by i.partner_id, i.tenant_id, case when i.tenant_id is null then l.tenant end

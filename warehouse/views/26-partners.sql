@@ -7,6 +7,6 @@ select
         filter (where i.invoice_level = 'partner' and l.tenant is not null) as partner,
     count(distinct i.tenant_id) as tenants,
     count(*) as invoices
-from internal.invoice_state as i
+from internal.owned_invoices as i
 left join internal.loads as l on l.load_id = i.current_load_id
 group by i.partner_id;

@@ -9,6 +9,6 @@ select
 from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
 join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
-join internal.invoice_state as i on i.invoice_id = c.invoice_id
+join internal.owned_invoices as i on i.invoice_id = c.invoice_id
 cross join (select utc_of(known_on) as instant) as k
 where void_since(i.voided_at, i.past_voids, k.instant) is not null;

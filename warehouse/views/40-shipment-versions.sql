@@ -8,4 +8,4 @@ select
     i.voided_at at time zone 'UTC' as voided_at, i.partner_id
 from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
-join internal.invoice_state as i on i.invoice_id = l.invoice_id;
+join internal.owned_invoices as i on i.invoice_id = l.invoice_id;

@@ -31,7 +31,7 @@ select
     i.resolved_at at time zone 'UTC' as resolved_at,
     i.currency_code as stated_currency_code,
     i.void_basis, i.restored_at at time zone 'UTC' as restored_at
-from internal.invoice_state as i
+from internal.owned_invoices as i
 left join internal.loads as l on l.load_id = i.current_load_id
 left join (
     select invoice_id, count(*) as discrepancies, string_agg(distinct rule, ', ' order by rule) as rules

@@ -15,5 +15,5 @@ from (
     group by load_id, currency_code
 ) as a
 join internal.loads as l on l.load_id = a.load_id
-join internal.invoice_state as i on i.current_load_id = a.load_id
+join internal.owned_invoices as i on i.current_load_id = a.load_id
 where i.voided_at is null;

@@ -18,4 +18,4 @@ from (
     group by file_sha256, invoice_id
 ) as f
 full join internal.loads as l on l.file_sha256 = f.file_sha256 and l.invoice_id = f.invoice_id
-left join internal.invoice_state as i on i.invoice_id = coalesce(f.invoice_id, l.invoice_id);
+left join internal.owned_invoices as i on i.invoice_id = coalesce(f.invoice_id, l.invoice_id);

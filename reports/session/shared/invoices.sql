@@ -43,7 +43,7 @@ create or replace temp macro amounts_by_invoice(period) as table
         from selected_shipments
         group by all
     ) as g
-    join invoice_state as i on i.invoice_id = g.invoice_id
+    join owned_invoices as i on i.invoice_id = g.invoice_id
 
 -- name: invoiced-months
 -- Kept as long as the filters are: several reports of a page read the shipments once.

@@ -184,6 +184,35 @@ describe('a line of a statement', () => {
   });
 });
 
+describe('a partner or id that becomes known after a statement was sent', () => {
+  test.each([
+    ['the partner', { partnerId: null }],
+    ['the id', { tenantId: null }],
+    ['partner and id', { partnerId: null, tenantId: null }],
+  ])('bills nothing again: %s', async (_what, unknown) => {
+    const sent = async (invoices: readonly FixtureInvoice[], period: string) => {
+      const made = await statements(await published(invoices), { period, isFinal: true });
+      return made.map((each) => each.statement.totals[0]?.total);
+    };
+    const imported = [month('1', '2026-09', ['70'], unknown)];
+    expect(await sent(imported, '2026-09')).toEqual(['70.0000']);
+    const announced = [month('1', '2026-09', ['70'], { id: imported[0]?.id }), month('2', '2026-10', ['30'])];
+    expect(await sent(announced, '2026-10')).toEqual(['30.0000']);
+    expect(await sent(announced, '2026-09')).toEqual(['70.0000']);
+  });
+
+  test('is awaited while several partners are known', async () => {
+    const path = await published([
+      ...['p-1', 'p-2'].map((partnerId) =>
+        month(partnerId, '2026-10', ['1'], { partnerId, tenantId: partnerId }),
+      ),
+      month('3', '2026-10', ['70'], { partnerId: null, tenantId: 'p-1' }),
+    ]);
+    const sending = statements(path, { period: '2026-10', isFinal: true });
+    await expect(sending).rejects.toThrow('The partner of invoices of Acme (p-1) is not known');
+  });
+});
+
 describe('a statement', () => {
   test('names invoices of the month that no total has, and what proved the others', async () => {
     const path = await published([

@@ -48,6 +48,7 @@ create table duplicate_ledger (
 create table details_ledger (
     recorded_at timestamp not null,
     invoice_id uuid not null,
+    partner_id text,
     partner_invoice_id text,
     invoice_level text,
     tenant_id text,
