@@ -116,6 +116,7 @@ const CONDITION_OPTIONS: Readonly<Record<string, readonly [value: string, about:
   lines: ['charges|credits|free', 'only charges, credits or lines of zero'],
   days_from: ['date', 'only lines with this reported date or a later one'],
   days_to: ['date', 'only lines with this reported date or an earlier one'],
+  invoiced_to: ['date', 'only lines with this invoice date or an earlier one'],
 };
 
 function collectExact(

@@ -34,6 +34,7 @@ interface Bounded {
 const COST: Bounded = { expression: 's.billing_cost', type: 'decimal(18, 4)', check: amountIn };
 const WEIGHT: Bounded = { ...COST, expression: 'lb_of(s.billable_weight, s.billable_weight_unit)' };
 const DAY: Bounded = { expression: 's.report_date', type: 'date', check: checkDay };
+const INVOICED: Bounded = { ...DAY, expression: 's.invoice_generation_date' };
 
 const TYPED: Readonly<Record<string, Condition>> = {
   tracking: { label: 'Tracking number', sql: trackingSql },
@@ -47,6 +48,7 @@ const TYPED: Readonly<Record<string, Condition>> = {
   lines: { label: 'Lines', sql: linesSql },
   days_from: bounded('Reported from', DAY, '>='),
   days_to: bounded('Reported to', DAY, '<='),
+  invoiced_to: bounded('Invoiced to', INVOICED, '<='),
 };
 
 /** The expression, and how a bound value is compared; an empty value is "none". */

@@ -3,10 +3,11 @@
 -- grain: line of the journal
 -- params: $complete_after integer = 3: as in `accrual`
 --   $min_months integer = 3: as in `accrual`
+--   $closing date: as in `accrual`
 --   $expense_account text = Freight expense: the account to debit
 --   $liability_account text = Accrued freight: the account to credit
--- means: The accruals of the report `accrual` as journal entries: booked on the last day of the latest month that has
---   ended and reversed on the next day. Amounts are rounded to two decimals; only amounts above zero are booked.
+-- means: The accruals of the report `accrual` as journal entries: booked on the last day of the month that is closed and
+--   reversed on the next day. Each is the estimate less what was billed by that day, rounded to two decimals.
 -- order: currency; ship_month; tenant; carrier; the accrual before its reversal
 -- limits: The accounts of your books are not known here; name them with `--param`.
 -- units: debit money, credit money
@@ -33,13 +34,13 @@ with entries as (
         tenant,
         carrier,
         currency_code,
-        open_month,
+        closed_on,
         as_hundredths(rounded_quotient(ten_thousandths(estimated_total - billed_cost), 100)) as amount
-    from accrual_estimates($complete_after, $min_months)
+    from accrual_estimates($complete_after, $min_months, $closing)
     where estimated_total > billed_cost
 )
 select
-    e.open_month - 1 + cast(l.entry = 'reversal' as integer) as journal_date,
+    e.closed_on + cast(l.entry = 'reversal' as integer) as journal_date,
     l.entry,
     case when l.is_expense then $expense_account else $liability_account end as account,
     case when l.is_debit then e.amount end as debit,

@@ -49,8 +49,9 @@ describe('accrual', () => {
     expect(await estimate(lines, '2026-09-01T00:00:00Z')).toEqual([
       ['2026-03', 'complete', '35.0000', '0.0000'],
     ]);
-    // In the middle of March that month has not ended, and a month counts as ended on its last day.
-    expect(await estimate([billed(3, 0, '30')], '2026-03-30T23:00:00Z')).toEqual([
+    // In the middle of March that month is not closed, and a month counts as ended on its last day.
+    expect(await estimate([billed(3, 0, '30')], '2026-03-30T23:00:00Z')).toEqual([]);
+    expect(await estimate([billed(3, 0, '30')], '2026-03-30T23:00:00Z', { closing: '2026-03-31' })).toEqual([
       ['2026-03', 'month has not ended', null, null],
     ]);
     expect(await estimate([billed(3, 0, '30')], '2026-03-31T01:00:00Z')).toEqual([
@@ -62,7 +63,7 @@ describe('accrual', () => {
     const invoice = anInvoice([billed(1, 0, '30')], { loadedAt: '2026-01-16T00:00:00Z' });
     const basis = async (asKnownOn: string) =>
       cells(await runReportOn('accrual', [invoice], { filters: { asKnownOn } }), 'age', 'basis');
-    expect(await basis('2026-01-20')).toEqual([[null, 'month has not ended']]);
+    expect(await basis('2026-01-20')).toEqual([]);
     expect(await basis('2026-03-15')).toEqual([[1, 'not enough history']]);
   });
 });

@@ -12,36 +12,59 @@ select
 from undated_shipments
 group by all
 
+-- name: most-growth
+-- In 10^-12: more than a million times counts as a million times, so that no product exceeds 128 bits.
+create or replace temp macro most_growth() as cast(1000000000000000000 as hugeint)
+
+-- name: grown
+-- Divided in two parts, since the product can exceed 128 bits.
+create or replace temp macro grown(amount, growth) as
+    (amount // 1000000000000) * growth + rounded_quotient((amount % 1000000000000) * growth, 1000000000000)
+
+-- name: growth-of
+create or replace temp macro growth_of(after, before) as
+    least(
+        (after // before) * 1000000000000 + rounded_quotient((after % before) * 1000000000000, before),
+        most_growth()
+    )
+
 -- name: estimated
-create or replace temp macro estimated(basis, billed_cost, basis_amount, factor) as
+-- Never below what is billed.
+create or replace temp macro estimated(basis, billed_cost, growth) as
     case
         when basis = 'complete' then billed_cost
-        when basis = 'chain ladder' then as_amount(rounded_quotient(ten_thousandths(basis_amount) * factor, 1000000))
+        when basis = 'chain ladder' then greatest(as_amount(grown(ten_thousandths(billed_cost), growth)), billed_cost)
     end
 
 -- name: accrual-estimates
--- Chain-ladder method, as of the publication or --as-known-on. A month that has just ended has age 0.
-create or replace temp macro accrual_estimates(complete_after, min_months) as table
+-- Chain-ladder method with the invoices that are dated up to the close. A month that ends with it has age 0.
+create or replace temp macro accrual_estimates(complete_after, min_months, closing) as table
 with
 -- A month counts as ended on its last day, so that books can be closed on that day.
+ended as (
+    select month_start(cast(coalesce(
+        cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
+    ) as date) + 1) as open_month
+),
 closing as (
     select
-        month_start(cast(coalesce(
-            cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
-        ) as date) + 1) as open_month,
+        coalesce(month_start(cast(closing as date) + 1), open_month) as open_month,
+        coalesce(month_start(cast(closing as date) + 1) <= open_month, true) as has_ended,
         -- by_age has seven ages.
         least(greatest(complete_after, 0), 6) as complete_age
+    from ended
 ),
 billed as (
     select
-        start,
-        tenant,
-        carrier,
-        currency_code,
-        greatest(date_diff('month', start, invoiced), 0) as age,
-        sum(amount) as amount,
-        sum(whole_amount) as whole_amount
-    from shipped_months
+        m.start,
+        m.tenant,
+        m.carrier,
+        m.currency_code,
+        greatest(date_diff('month', m.start, m.invoiced), 0) as age,
+        sum(m.amount) as amount,
+        sum(m.whole_amount) as whole_amount
+    from shipped_months as m
+    join closing as c on m.start < c.open_month and m.invoiced < c.open_month
     group by all
 ),
 by_ages as (
@@ -67,6 +90,7 @@ months as (
         b.carrier,
         b.currency_code,
         c.open_month,
+        c.has_ended,
         c.complete_age,
         date_diff('month', b.start, c.open_month) - 1 as age,
         any_value(b.billed_cost) as billed_cost,
@@ -87,8 +111,8 @@ steps as (
     from (select * exclude (age), unnest(range(0, least(age, complete_age))) as age from months)
     where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
 ),
--- Weighted average growth in millionths, bounded by single months. A month that is not above zero at both
--- ages is left out.
+-- Weighted average growth in 10^-12, bounded by single months. A month that is not above zero at both ages is
+-- left out.
 factors as (
     select
         tenant,
@@ -96,10 +120,10 @@ factors as (
         currency_code,
         age,
         count(*) as months,
-        rounded_quotient(sum(after) * 1000000, sum(before)) as factor,
+        growth_of(sum(after), sum(before)) as factor,
         min(growth) as least_factor,
         max(growth) as greatest_factor
-    from (select *, rounded_quotient(after * 1000000, before) as growth from steps)
+    from (select *, growth_of(after, before) as growth from steps)
     group by all
     having count(*) >= min_months
 ),
@@ -125,9 +149,9 @@ remaining as (
             lambda reached, next: {
                 age: next.age,
                 months: least(reached.months, next.months),
-                factor: rounded_quotient(reached.factor * next.factor, 1000000),
-                least_factor: rounded_quotient(reached.least_factor * next.least_factor, 1000000),
-                greatest_factor: rounded_quotient(reached.greatest_factor * next.greatest_factor, 1000000)
+                factor: least(grown(reached.factor, next.factor), most_growth()),
+                least_factor: least(grown(reached.least_factor, next.least_factor), most_growth()),
+                greatest_factor: least(grown(reached.greatest_factor, next.greatest_factor), most_growth())
             }
         ) as growth
     from (
@@ -141,13 +165,12 @@ remaining as (
 chosen as (
     select
         m.*,
-        m.by_age[m.age + 1] as basis_amount,
         r.growth,
         case
-            when m.age < 0 then 'month has not ended'
+            when not m.has_ended then 'month has not ended'
             when m.age >= m.complete_age then 'complete'
             when r.growth is null then 'not enough history'
-            when m.by_age[m.age + 1] <= 0 then 'nothing billed yet'
+            when m.billed_cost <= 0 then 'nothing billed yet'
             else 'chain ladder'
         end as basis
     from months as m
@@ -160,8 +183,8 @@ select
     tenant,
     carrier,
     currency_code,
-    case when age >= 0 then age end as age,
-    case when age >= 0 then by_age[1] end as billed_by_0,
+    age,
+    by_age[1] as billed_by_0,
     case when age >= 1 then by_age[2] end as billed_by_1,
     case when age >= 2 then by_age[3] end as billed_by_2,
     case when age >= 3 then by_age[4] end as billed_by_3,
@@ -172,8 +195,8 @@ select
     basis,
     case when basis = 'chain ladder' then growth.months end as history_months,
     case when basis = 'chain ladder' then growth.factor end as factor,
-    estimated(basis, billed_cost, basis_amount, growth.factor) as estimated_total,
-    estimated(basis, billed_cost, basis_amount, growth.least_factor) as estimated_low,
-    estimated(basis, billed_cost, basis_amount, growth.greatest_factor) as estimated_high,
-    open_month
+    estimated(basis, billed_cost, growth.factor) as estimated_total,
+    estimated(basis, billed_cost, growth.least_factor) as estimated_low,
+    estimated(basis, billed_cost, growth.greatest_factor) as estimated_high,
+    open_month - 1 as closed_on
 from chosen
