@@ -56,7 +56,7 @@ ranked as (
     select
         *,
         row_number() over (
-            partition by carrier, tracking_number, currency_code, billing_cost > 0, charge_key
+            partition by carrier, tracking_number, currency_code, billing_cost > 0, charge
             order by billing_cost desc, invoice_generation_date, invoice_id, row_number
         ) as rank
     from paired_lines('lines')

@@ -209,9 +209,6 @@ create or replace temp macro size_of_unit(unit) as
     cast(case lower(unit) when 'lb' then 10000000000 when 'kg' then 22046226218 when 'oz' then 625000000 end as hugeint);
 create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weight) * size_of_unit(unit);
 
--- Equal for equal weights; '' without weight.
-create or replace temp macro weight_key(weight, unit) as coalesce(cast(exact_weight(weight, unit) as varchar), '');
-
 -- Upper bounds are included; 999 has none, 1000 is no weight.
 create or replace temp macro break_of(lb) as
     case

@@ -6,7 +6,7 @@
 -- means: Tracking numbers with more than one line, a credit or a dispute. The filters choose the numbers; all lines of
 --   a number are read. The first charge is the charge with the earliest invoice date; `adjusted` sums the later
 --   charges, `credited` the lines below zero. `changed` lists what later charges state differently: weight, zone (in
---   one spelling) or service. `disputed` comes from `--disputes FILE`; `outstanding` is the part that is not credited
+--   one spelling) or service; an empty cell states nothing. `disputed` comes from `--disputes FILE`; `outstanding` is the part that is not credited
 --   yet. A dispute counts for the tenant that was billed first.
 -- order: currency; highest adjusted plus credited (as a positive amount) first; carrier; tracking_number; tenant
 -- limits: Whether an adjustment is right is not known, nor which credit answers which of several disputes of one
@@ -39,8 +39,8 @@ lines as (
     select
         s.*,
         row_number() over number as place,
-        first_value(s.billable_weight) over number as first_weight,
-        first_value(s.billable_weight_unit) over number as first_unit,
+        exact_weight(s.billable_weight, s.billable_weight_unit) as weight,
+        first_value(exact_weight(s.billable_weight, s.billable_weight_unit)) over number as first_weight,
         first_value(s.zone) over number as first_zone,
         first_value(s.service_level) over number as first_service
     from loaded_shipments as s
@@ -62,12 +62,9 @@ numbers as (
         sum(billing_cost) filter (where place = 1 and billing_cost > 0) as first_charge,
         coalesce(sum(billing_cost) filter (where place > 1 and billing_cost > 0), 0) as adjusted,
         credits_of(billing_cost) as credited,
-        count(*) filter (
-            where billing_cost > 0
-            and (billable_weight is distinct from first_weight or billable_weight_unit is distinct from first_unit)
-        ) > 0 as has_other_weight,
-        count(*) filter (where billing_cost > 0 and zone is distinct from first_zone) > 0 as has_other_zone,
-        count(*) filter (where billing_cost > 0 and service_level is distinct from first_service) > 0 as has_other_service,
+        count(*) filter (where billing_cost > 0 and weight <> first_weight) > 0 as has_other_weight,
+        count(*) filter (where billing_cost > 0 and zone <> first_zone) > 0 as has_other_zone,
+        count(*) filter (where billing_cost > 0 and service_level <> first_service) > 0 as has_other_service,
         max(invoice_generation_date) as last_invoice_date,
         row_number() over (
             partition by lower(carrier), tracking_number, currency_code order by min(invoice_generation_date), carrier, tenant

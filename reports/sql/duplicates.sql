@@ -4,8 +4,8 @@
 -- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
 -- means: Tracking numbers with more than one charge. The filters choose the numbers; all lines of a number are read. A
 --   credit cancels one charge of the same amount. Charges that remain and have equal amounts or equal billed weights
---   are the same charge, of which the largest is right: `money_at_risk` is the sum of the others, less the credits that
---   cancelled nothing. `kind` is "same charge again" when money is at risk, else "credit" or "adjustment".
+--   are the same charge, also through others (A and B by amount, B and C by weight); a missing weight equals none. The
+--   largest is right: `money_at_risk` is the sum of the others, less the credits that cancelled nothing. `kind` is "same charge again" when money is at risk, else "credit" or "adjustment".
 -- order: currency; highest money_at_risk first; carrier; tracking_number
 -- limits: Whether an adjustment is right is not known (see `adjustments`), nor whether a tracking number was used
 --   again.
@@ -57,7 +57,7 @@ charges as (
         select carrier, tracking_number, currency_code, sum(billing_cost) - max(billing_cost) as again
         from paired
         where is_unpaired and billing_cost > 0
-        group by carrier, tracking_number, currency_code, charge_key
+        group by carrier, tracking_number, currency_code, charge
     )
     group by all
 ),

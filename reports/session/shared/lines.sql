@@ -54,9 +54,10 @@ create or replace temp macro repeats_by(a, b, c, d) as table
     having count(*) > count(distinct (carrier, tracking_number))
 
 -- name: paired-lines
--- Each credit cancels one charge of exactly its amount. Charges with one `charge_key` are the same charge.
+-- Each credit cancels one charge of exactly its amount. Remaining charges with one `charge` are the same charge: their
+-- amounts or their weights are equal, or those of others between them. An unknown weight equals none.
 create or replace temp macro paired_lines(lines) as table
-    with placed as (
+    with recursive placed as (
         select
             *,
             row_number() over (
@@ -67,20 +68,45 @@ create or replace temp macro paired_lines(lines) as table
     counts as (
         select carrier, tracking_number, currency_code, billing_cost, count(*) as n from placed group by all
     ),
-    paired as (
-        select l.*, coalesce(l.place > o.n, true) as is_unpaired
+    paired as materialized (
+        select l.*, coalesce(l.place > o.n, true) as is_unpaired, row_number() over () as line
         from placed as l
         left join counts as o
             on o.carrier = l.carrier and o.tracking_number = l.tracking_number and o.currency_code = l.currency_code
             and o.billing_cost = -l.billing_cost
+    ),
+    -- Each round gives a charge the smallest name of its equals, until no name of the number changes.
+    named as (
+        select
+            line,
+            dense_rank() over (order by carrier, tracking_number, currency_code) as number,
+            billing_cost,
+            exact_weight(billable_weight, billable_weight_unit) as weight,
+            line as charge,
+            true as is_changing,
+            0 as round
+        from paired
+        where is_unpaired and billing_cost > 0
+        union all
+        select
+            * exclude (charge_before)
+            replace (bool_or(charge < charge_before) over (partition by number) as is_changing, round + 1 as round)
+        from (
+            select
+                * replace (
+                    least(
+                        min(charge) over (partition by number, billing_cost),
+                        if(weight is null, null, min(charge) over (partition by number, weight))
+                    ) as charge
+                ),
+                charge as charge_before
+            from named
+            where is_changing
+        )
     )
-    select
-        *,
-        first_value(weight_key(billable_weight, billable_weight_unit)) over (
-            partition by carrier, tracking_number, currency_code, billing_cost, is_unpaired
-            order by invoice_generation_date, invoice_id, row_number
-        ) as charge_key
-    from paired
+    select p.* exclude (line), n.charge
+    from paired as p
+    left join (select line, arg_max(charge, round) as charge from named group by line) as n on n.line = p.line
 
 -- name: line-faults
 create or replace temp view line_faults as

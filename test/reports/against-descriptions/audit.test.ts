@@ -87,22 +87,20 @@ test('duplicates', () =>
         if (at < 0) credits.push(T(credit.cost));
         else charges.splice(at, 1);
       }
-      const firstOf = (cost: bigint): Line | undefined =>
-        charges
-          .filter((line) => T(line.cost) === cost)
-          .sort((a, b) => a.invoiceDate.localeCompare(b.invoiceDate))[0];
-      const weighs = ({ weight, unit }: Line): string =>
+      const weighs = ({ weight, unit }: Line): bigint | null =>
         weight === null || unit === null
-          ? 'none'
-          : `${T(weight) * (unit === 'KG' ? 22_046_226_218n : 10_000_000_000n)}`;
-      const same = new Map<string, bigint[]>();
-      for (const { cost } of charges) {
-        const first = firstOf(T(cost));
-        const key = first === undefined ? '' : weighs(first);
-        same.set(key, [...(same.get(key) ?? []), T(cost)]);
+          ? null
+          : T(weight) * (unit === 'KG' ? 22_046_226_218n : 10_000_000_000n);
+      const isEqual = (one: Line, other: Line): boolean =>
+        T(one.cost) === T(other.cost) || (weighs(one) !== null && weighs(one) === weighs(other));
+      let same: (readonly Line[])[] = [];
+      for (const charge of charges) {
+        const equals = same.filter((others) => others.some((other) => isEqual(charge, other)));
+        same = [...same.filter((others) => !equals.includes(others)), [...equals.flat(), charge]];
       }
       const sum = (list: readonly bigint[]): bigint => list.reduce((total, one) => total + one, 0n);
-      const beyond = sum([...same.values()].map((costs) => sum(costs) - largest(costs))) + sum(credits);
+      const costs = same.map((equals) => equals.map(({ cost }) => T(cost)));
+      const beyond = sum(costs.map((each) => sum(each) - largest(each))) + sum(credits);
       const risk = beyond > 0n ? beyond : 0n;
       const credited = costOf(group.filter((line) => !isCharge(line)));
       const count = (of: (line: Line) => string): number => new Set(group.map(of)).size;
@@ -142,10 +140,13 @@ test('adjustments', () =>
         const credited = costOf(group.filter((line) => T(line.cost) < 0n));
         if (group.length < 2 && credited === 0n) return [];
         if (!group.some((line) => lines.includes(line))) return [];
+        // An empty cell states nothing.
+        const states = (of: (line: Line) => string | null): boolean =>
+          later.some((line) => first && of(first) !== null && of(line) !== null && of(line) !== of(first));
         const changed = [
-          later.some((line) => line.weight !== first?.weight || line.unit !== first?.unit) ? 'weight' : '',
-          later.some((line) => plainZone(line.zone) !== plainZone(first?.zone ?? null)) ? 'zone' : '',
-          later.some((line) => line.service !== first?.service) ? 'service' : '',
+          states(({ weight, unit }) => (weight === null ? null : `${weight} ${unit}`)) ? 'weight' : '',
+          states(({ zone }) => plainZone(zone)) ? 'zone' : '',
+          states(({ service }) => service) ? 'service' : '',
         ].filter((part) => part !== '');
         return [
           {
