@@ -160,7 +160,7 @@ with matching as (
         lower(concat_ws(chr(10), array_to_string(names, chr(10)), tenant, tenant_id, partner_tenant_id)), lower($text)
     )
 )
-select kind, id, coalesce(name, id) as name, more
+select kind, id, coalesce(name, id) as name, more, count(*) over () as found
 from matching
 order by is_exact desc, kind desc, name, id
 limit 30
@@ -169,14 +169,14 @@ limit 30
 -- Lines of every level, of invoices that count now.
 select
     cast(invoice_id as varchar) as invoice_id, invoice_number, tenant, invoice_level, ship_date, carrier, service_level,
-    carrier_zone, tracking_number, billing_cost, currency_code, row_number
+    carrier_zone, tracking_number, billing_cost, currency_code, row_number, count(*) over (partition by tracking_number) as found
 from shipments
 where tracking_number in ($text, $letters)
 order by ship_date, invoice_id, row_number
 limit 200
 
 -- name: tracked-part
-select tracking_number, count(*) as lines
+select tracking_number, count(*) as lines, count(*) over () as found
 from shipments
 where starts_with(lower(tracking_number), lower($text))
 group by tracking_number

@@ -67,6 +67,8 @@ export interface ReportResult {
   readonly rows: readonly ReportRow[];
   /** Can be summed within a currency and partner. */
   readonly summed?: readonly string[];
+  /** Sums of all rows by partner and currency, with their number (`rows`), if the limit leaves some out. */
+  readonly whole?: readonly ReportRow[];
   readonly head: ReportHead;
 }
 

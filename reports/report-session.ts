@@ -14,7 +14,7 @@ import {
   selectPartner,
   selectPartners,
 } from './prepare-session.ts';
-import { summedColumns } from './render/table-order.ts';
+import { answerColumn, summedColumns } from './render/table-order.ts';
 import { checkFilters, type ReportFilters } from './report-filters.ts';
 import { limitNotes, reportHead } from './report-head.ts';
 import { type ReportResult, readColumns, readRows } from './report-result.ts';
@@ -61,19 +61,23 @@ export async function openReportSession(request: SessionRequest) {
     const counts = await session.count();
     const values = bindParameters(report, parameters);
     const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
-    const { columns, rows, found } = await answerEachPartner(file, { report, values, session });
+    const { columns, rows, found, whole } = await answerEachPartner(file, { report, values, session });
     if (found > rows.length && parameters.limit === undefined) {
       throw invalidFilter(
-        `Report ${report.name} has ${found} rows, and lists at most ${values.texts.limit} of a partner by default: narrow it, or set its parameter limit, for all rows to ${found}.`,
+        `Report ${report.name} has ${found} rows, and lists at most ${values.texts.limit} of a partner and currency by default: narrow it, or set its parameter limit, for all rows to ${found}.`,
       );
     }
     const { name, title, grain, means, order, limits, example } = report;
     const showsStates = readsStates(report.sql);
-    const drawn = drawableCharts(report, columns);
+    // A chart that adds up rows would add up only those within the limit.
+    const drawn = drawableCharts(report, columns).filter(
+      ({ roles }) => whole.length === 0 || roles.combine === undefined,
+    );
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
     const result: ReportResult = {
       ...{ name, title, grain, means, order, limits, example, charts, columns, rows },
       summed: summedColumns(report),
+      ...(whole.length === 0 ? {} : { whole }),
       head: reportHead({
         ...{ prepared: session, counts, files, found, rows: rows.length, parameters: values.texts },
         notes: [...missing, ...limitNotes(rows.length, found)],
@@ -118,6 +122,8 @@ interface Answer {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
   readonly found: number;
+  /** Sums and numbers of all rows by currency (`rows`), where the limit leaves some out. */
+  readonly whole: readonly ReportRow[];
 }
 
 /** No sum, share or rank crosses partners. */
@@ -137,18 +143,18 @@ async function answerEachPartner(
     for (const partner of session.partners) {
       if (!isAlone) await selectPartner(file, partner ?? '');
       await createSharedViews(file, report.sql);
+      const partnerId = partner === '' ? null : partner;
       const reader = await file.query(sql);
       const all = readColumns(reader, report);
       const columns = visibleColumns(all, report, values);
       const rows = readRows(reader, all, {
         kept: columns,
-        also: { partner_id: partner === '' ? null : partner },
+        also: { partner_id: partnerId },
       });
       answers.push({
         columns: [...columns, reportColumn('partner_id', 'text', { isDetail: isAlone })],
         rows,
-        found:
-          values.texts.limit === String(rows.length) ? await countRows(file, report, values) : rows.length,
+        ...(await totalsOf(file, { report, values, columns, rows, partnerId })),
       });
     }
   } finally {
@@ -158,17 +164,40 @@ async function answerEachPartner(
     columns: answers[0]?.columns ?? [],
     rows: answers.flatMap(({ rows }) => rows),
     found: answers.reduce((sum, { found }) => sum + found, 0),
+    whole: answers.flatMap(({ whole }) => whole),
   };
 }
 
-async function countRows(
+/** Without the limit, if it may have left out rows of a currency. */
+async function totalsOf(
   file: PublishedFile,
-  report: ReportDefinition,
-  { bound, texts }: BoundParameters,
-): Promise<number> {
+  { report, values, columns, rows, partnerId }: TotalsRequest,
+): Promise<Pick<Answer, 'found' | 'whole'>> {
+  const { bound, texts } = values;
+  const none = { found: rows.length, whole: [] };
+  if (typeof texts.limit !== 'string') return none;
+  const counts = Map.groupBy(rows, ({ currency_code }) => currency_code).values();
+  if (!counts.some((of) => of.length >= Number(texts.limit))) return none;
+  const names = [...summedColumns(report), ...answerColumn(report.name)];
+  const sums = columns
+    .filter(({ name }) => names.includes(name))
+    .map(({ name }) => `sum(${name}) as ${name}`);
   const sql = await setParameterVariables(file, report, { texts, bound: { ...bound, limit: MAX_LIMIT } });
-  const reader = await file.query(`select count(*) from (\n${sql}\n)`);
-  return Number(reader.getRows()[0]?.[0]);
+  const grouped = ['currency_code', 'count(*) as rows', ...sums].join(', ');
+  const reader = await file.query(
+    `select ${grouped} from (\n${sql}\n) group by currency_code order by currency_code`,
+  );
+  const whole = readRows(reader, readColumns(reader), { also: { partner_id: partnerId } });
+  const found = whole.reduce((sum, row) => sum + Number(row.rows), 0);
+  return found > rows.length ? { found, whole } : none;
+}
+
+interface TotalsRequest {
+  readonly report: ReportDefinition;
+  readonly values: BoundParameters;
+  readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
+  readonly partnerId: string | null;
 }
 
 const MAX_LIMIT = 999_999_999;

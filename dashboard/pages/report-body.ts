@@ -37,7 +37,11 @@ export async function reportBody(
   const ofCurrency: ReportResult =
     currency === null
       ? whole
-      : { ...whole, rows: whole.rows.filter(({ currency_code }) => currency_code === currency) };
+      : {
+          ...whole,
+          rows: whole.rows.filter(isOf(currency)),
+          ...(whole.whole === undefined ? {} : { whole: whole.whole.filter(isOf(currency)) }),
+        };
   const pivot = one(query, 'pivot');
   const across = pivot === undefined ? null : pivoted(report, ofCurrency, pivot);
   const unsorted = across?.result ?? ofCurrency;
@@ -103,6 +107,10 @@ export async function reportBody(
   return { body, data };
 }
 
+function isOf(currency: string) {
+  return ({ currency_code }: ReportRow): boolean => currency_code === currency;
+}
+
 /** The rows of a report of two periods have their own days. */
 function linksOf(report: ReportDefinition, query: Query, result: ReportResult): LeadTo {
   const before = comparedPeriod(query);
@@ -121,13 +129,14 @@ function linksAcross({ origin }: Pivoted, leadTo: LeadTo): LeadTo {
 
 /** Chosen is the currency with the most shipments, unless the address names one or all. */
 export function currenciesOf(
-  { rows }: Pick<ReportResult, 'rows'>,
+  { rows, whole }: Pick<ReportResult, 'rows' | 'whole'>,
   query: Query,
 ): { readonly names: readonly string[]; readonly chosen: string | null } {
   const shipped = new Map<string, number>();
-  for (const { currency_code: currency, shipments, shipments_before: before } of rows) {
+  for (const { currency_code: currency, shipments, shipments_before: before, rows: of } of whole ?? rows) {
     if (typeof currency !== 'string') continue;
-    shipped.set(currency, (shipped.get(currency) ?? 0) + Number(shipments ?? 1) + Number(before ?? 0));
+    const count = Number(of ?? shipments ?? 1) + Number(before ?? 0);
+    shipped.set(currency, (shipped.get(currency) ?? 0) + count);
   }
   const names = [...shipped].sort(([, one], [, other]) => other - one).map(([name]) => name);
   const isNamed = all(query, 'currency').some((name) => name !== '') || one(query, 'show') === 'all';

@@ -9,24 +9,28 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
   app.get('/search', async (request, reply) => {
     const text = (one(request.query as Query, 'q') ?? '').trim();
     if (text === '') return reply.redirect('/shipments', 302);
-    const hits = await hitsOf(context, text);
+    const { hits, left } = await hitsOf(context, text);
     const [only] = hits;
     if (only !== undefined && hits.length === 1 && !isForPrograms(request))
       return reply.redirect(only.address, 302);
     const values = {
-      ...{ text, hits },
+      ...{ text, hits, left },
       elsewhere: [
         ['Shipments whose tracking number begins so', withQuery('/shipments', { tracking: `${text}*` })],
         ['Invoices whose number contains it', withQuery('/invoices', { search: text })],
         ['Events', withQuery('/events', { search: text })],
       ],
     };
-    const page = { view: 'search', title: `Find ${text}`, section: '', values, data: { hits } };
+    const page = { view: 'search', title: `Find ${text}`, section: '', values, data: { hits, left } };
     return sendFramed(context, reply.code(hits.length === 0 ? 404 : 200), page);
   });
 }
 
-async function hitsOf(context: PageContext, text: string): Promise<readonly Hit[]> {
+/** `left`: how many more names contain the text. */
+async function hitsOf(
+  context: PageContext,
+  text: string,
+): Promise<{ readonly hits: readonly Hit[]; readonly left: number }> {
   const whole = text.replace(/\s+/g, '');
   const { named, tracked } = await readPublished(context, async (run) => ({
     named: await run('found', { text }),
@@ -38,7 +42,7 @@ async function hitsOf(context: PageContext, text: string): Promise<readonly Hit[
   );
   const ofPlugins = await Promise.all(context.plugins.map(({ find }) => find?.(text).catch(() => []) ?? []));
   const hits = [
-    ...[...lines].map(([number, { length }]) => shipmentHit(number, length)),
+    ...[...lines].map(([number, [line]]) => shipmentHit(number, Number(line?.found ?? 0))),
     ...ofPlugins.flat(),
     ...carriers.map((name) => ({
       ...{ kind: 'carrier', name, more: 'its cost' },
@@ -50,9 +54,13 @@ async function hitsOf(context: PageContext, text: string): Promise<readonly Hit[
       return { ...hit, address: addressOf(String(id)) };
     }),
   ];
-  if (hits.length > 0 || whole.length < MIN_LETTERS) return hits;
+  const left = Number(named[0]?.found ?? 0) - named.length;
+  if (hits.length > 0 || whole.length < MIN_LETTERS) return { hits, left };
   const begun = await readPublished(context, (run) => run('tracked-part', { text: whole }));
-  return begun.map((row) => shipmentHit(String(row.tracking_number), Number(row.lines)));
+  return {
+    hits: begun.map((row) => shipmentHit(String(row.tracking_number), Number(row.lines))),
+    left: Number(begun[0]?.found ?? 0) - begun.length,
+  };
 }
 
 /** Fewer letters match too many tracking numbers. */

@@ -5,24 +5,9 @@ import { incompleteLabel } from '../completeness.ts';
 import { daysName } from '../period.ts';
 import type { ReportResult } from '../report-result.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
+import { ANSWERS } from './table-order.ts';
 import { escapeHtml } from './templates.ts';
 
-/** The column whose sum is the answer; for other reports it is their number of rows. */
-const SUMMED: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
-  duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
-  outliers: ['difference', 'above the usual cost of like shipments'],
-  'rate-variance': ['variance', 'above the agreed rates'],
-  rebills: ['difference', 'more on the replacements than on the voided invoices'],
-  'dimensional-weight': ['difference', 'above the cost of the usual weight'],
-  'late-billed': ['billing_cost', 'billed late'],
-  adjustments: ['adjusted', 'charged after the first charge'],
-  accrual: ['estimated_unbilled', 'estimated to be still unbilled'],
-  payables: ['open_amount', 'open'],
-  register: ['open_amount', 'open'],
-  restatement: ['difference', 'changed since the earlier instant'],
-  margin: ['margin', 'of margin'],
-  waiting: ['stated_total', 'in invoices that are not loaded'],
-};
 const MAX_NAMED = 3;
 
 interface Answer {
@@ -47,20 +32,29 @@ export function answerOf(result: ReportResult): Answer {
   });
   if (has('billing_cost_before')) return of((rows) => days + comparedText(result, rows));
   if (result.name === 'bridge') return of(bridgeText);
-  const [column, meaning] = SUMMED[result.name] ?? [];
+  const [column, meaning] = ANSWERS[result.name] ?? [];
   if (column !== undefined && has(column)) {
-    const { rows, found } = result.head;
-    const cut =
-      rows < found ? `, in the first ${grouped(String(rows))} of ${grouped(String(found))} rows` : '';
-    return of(
-      (rows) =>
-        `${days}${money(sumOf(rows, column), rows)} ${meaning}, in ${counted(rows.length, 'row')}${cut}.`,
-    );
+    return of((rows) => {
+      const all = wholeOf(result, rows);
+      const count = all === undefined ? rows.length : Number(all.rows);
+      const cut =
+        count > rows.length ? `, of which the first ${grouped(String(rows.length))} are listed` : '';
+      const sum = sumOf(all === undefined ? rows : [all], column);
+      return `${days}${money(sum, rows)} ${meaning}, in ${counted(count, 'row')}${cut}.`;
+    });
   }
   if (has('change_on_month_percent')) return of((rows) => `${days}${latestText(result, rows)}`);
   if (result.summed?.includes('billing_cost') && has('shipments'))
     return of((rows) => `${days}${spentText(result, rows)}`);
   return { sentence: `${days}${counted(result.head.found, 'row')}.`, mark };
+}
+
+/** The sums of all rows of the partner and currency, if the limit leaves some out. */
+function wholeOf({ whole = [] }: ReportResult, [row]: readonly ReportRow[]): ReportRow | undefined {
+  return whole.find(
+    (sums) =>
+      sums.currency_code === row?.currency_code && (sums.partner_id ?? null) === (row?.partner_id ?? null),
+  );
 }
 
 function daysOf({ head: { filters } }: ReportResult): string {

@@ -8,7 +8,7 @@ import type { ReportResult } from '../report-result.ts';
 import { answerOf } from './answer.ts';
 import { chartFigure, drawCharts } from './charts.ts';
 import { stateBadge } from './html-cells.ts';
-import { columnLabel, displayCell, grouped, headLines, instantLabel } from './labels.ts';
+import { columnLabel, displayCell, grouped, headLines, instantLabel, plural } from './labels.ts';
 import { sumsOf } from './table-order.ts';
 import { escapeAttribute, escapeHtml, templatesIn } from './templates.ts';
 
@@ -86,6 +86,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     ),
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
+    listed: listedRows(result),
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: charts.map((chart) => chartFigure(chart, options.leadTo === undefined ? null : {})).join('\n'),
     leads: options.leadTo !== undefined,
@@ -116,6 +117,12 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
         : { ...page, from: page.from + 1, to: Math.min(page.to, result.rows.length), of: result.rows.length },
     grouped: (count: number) => grouped(String(count)),
   });
+}
+
+function listedRows({ rows, whole = [] }: ReportResult): string {
+  const all = whole.reduce((sum, of) => sum + Number(of.rows), 0);
+  if (all > rows.length) return `The first ${grouped(String(rows.length))} of ${grouped(String(all))} rows`;
+  return plural(rows.length, 'row');
 }
 
 function isLink({ align, name }: ReportResult['columns'][number]): boolean {

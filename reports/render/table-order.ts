@@ -32,7 +32,11 @@ export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): re
 }
 
 /** For each currency and partner with several rows; columns that cannot be summed are null. */
-export function sumsOf(result: Pick<ReportResult, 'columns' | 'rows' | 'summed'>): readonly ReportRow[] {
+export function sumsOf(
+  result: Pick<ReportResult, 'columns' | 'rows' | 'summed' | 'whole'>,
+): readonly ReportRow[] {
+  if (result.whole !== undefined && result.whole.length > 0)
+    return (result.summed ?? []).length === 0 ? [] : result.whole;
   const sums = addUp(result);
   for (const row of result.rows) sums.add(row);
   return sums.rows();
@@ -81,4 +85,24 @@ function compared(left: ReportCell, right: ReportCell, { type }: ReportColumn): 
   if (type === 'count') return Number(left) - Number(right);
   if (type === 'decimal') return compareDecimals(String(left), String(right));
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
+}
+
+/** The column whose sum is the answer; for other reports it is their number of rows. */
+export const ANSWERS: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
+  duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
+  outliers: ['difference', 'above the usual cost of like shipments'],
+  'rate-variance': ['variance', 'above the agreed rates'],
+  rebills: ['difference', 'more on the replacements than on the voided invoices'],
+  'dimensional-weight': ['difference', 'above the cost of the usual weight'],
+  'late-billed': ['billing_cost', 'billed late'],
+  adjustments: ['adjusted', 'charged after the first charge'],
+  accrual: ['estimated_unbilled', 'estimated to be still unbilled'],
+  payables: ['open_amount', 'open'],
+  register: ['open_amount', 'open'],
+  restatement: ['difference', 'changed since the earlier instant'],
+  margin: ['margin', 'of margin'],
+  waiting: ['stated_total', 'in invoices that are not loaded'],
+};
+export function answerColumn(report: string): readonly string[] {
+  return ANSWERS[report]?.slice(0, 1) ?? [];
 }

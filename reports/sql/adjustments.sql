@@ -2,7 +2,7 @@
 -- purpose: Audit, 5
 -- grain: carrier, tracking number, tenant, currency
 -- source: disputes
--- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+-- params: $limit integer = 100000: list at most this many rows of each partner and currency, the first in the report's order
 -- means: Tracking numbers with more than one line, a credit or a dispute. The filters choose the numbers; all lines of
 --   a number are read. The first charge is the charge with the earliest invoice date; `adjusted` sums the later
 --   charges, `credited` the lines below zero. `changed` lists what later charges state differently: weight, zone (in
@@ -98,5 +98,7 @@ from numbers as n
 left join disputed as d
     on d.carrier = if(n.place = 1, lower(n.carrier), null) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
 where n.lines > 1 or n.credited < 0 or d.amount is not null
+qualify row_number() over (
+    partition by n.currency_code order by n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
+) <= $limit
 order by n.currency_code, n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
-limit $limit

@@ -4,7 +4,7 @@
 -- params: $times decimal = 2: lists a line billed at this many times the usual weight or more
 --   $min_lb integer = 3: and at this many pounds more
 --   $min_shipments integer = 20: the number of lines that make a usual weight
---   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+--   $limit integer = 100000: list at most this many rows of each partner and currency, the first in the report's order
 -- means: Carriers bill a light, large parcel by its size, and the file has only the billed weight. Lists charges whose
 --   `billed_lb` (rounded up to whole pounds) far exceeds `usual_lb`: at least nine of ten charges of the tenant with
 --   the same carrier, service and origin weigh no more. `usual_cost` is the median charge at the usual weight with the
@@ -116,11 +116,7 @@ from heavy as h
 left join prices as p
     on p.carrier = h.carrier and p.service_level = h.service_level and p.zone = h.zone and p.currency_code = h.currency_code
     and p.lb = h.usual_lb and p.start = month_start(h.report_date)
-order by
-    h.currency_code,
-    difference desc nulls last,
-    h.lb - h.usual_lb desc,
-    h.tracking_number,
-    h.invoice_id,
-    h.row_number
-limit $limit
+qualify row_number() over (
+    partition by h.currency_code order by difference desc nulls last, h.lb - h.usual_lb desc, h.tracking_number, h.invoice_id, h.row_number
+) <= $limit
+order by h.currency_code, difference desc nulls last, h.lb - h.usual_lb desc, h.tracking_number, h.invoice_id, h.row_number

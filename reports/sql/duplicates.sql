@@ -1,7 +1,7 @@
 -- title: Possible duplicate charges
 -- purpose: Audit, 4
 -- grain: carrier, tracking number, currency
--- params: $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+-- params: $limit integer = 100000: list at most this many rows of each partner and currency, the first in the report's order
 -- means: Tracking numbers with more than one charge. The filters choose the numbers; all lines of a number are read. A
 --   credit cancels one charge of the same amount. Charges that remain and have equal amounts or equal billed weights
 --   are the same charge, also through others (A and B by amount, B and C by weight); a missing weight equals none. The
@@ -104,5 +104,7 @@ select
     invoice_numbers,
     tenant_names
 from rated
+qualify row_number() over (
+    partition by currency_code order by money_at_risk desc, carrier, tracking_number
+) <= $limit
 order by currency_code, money_at_risk desc, carrier, tracking_number
-limit $limit

@@ -2,7 +2,7 @@
 -- purpose: Audit, 6
 -- grain: line
 -- params: $days integer = 60: list lines invoiced more than this many days after shipping
---   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+--   $limit integer = 100000: list at most this many rows of each partner and currency, the first in the report's order
 -- means: Lines whose invoice is dated more than `days` days after the ship date. `days_late` counts the days beyond
 --   this limit, `carrier_days` those from shipping to the carrier's own invoice. `first_billed_on` is the earliest
 --   invoice date of the tracking number in everything loaded; a date before `invoice_date` means that the line adjusts
@@ -51,5 +51,7 @@ select
     l.row_number
 from late as l
 join first_billed as f on f.carrier = l.carrier and f.tracking_number = l.tracking_number
+qualify row_number() over (
+    partition by l.currency_code order by abs(l.billing_cost) desc, l.tracking_number, l.invoice_id, l.row_number
+) <= $limit
 order by l.currency_code, abs(l.billing_cost) desc, l.tracking_number, l.invoice_id, l.row_number
-limit $limit

@@ -6,7 +6,7 @@
 --   $min_shipments integer = 8: the number of lines to compare with
 --   $min_amount decimal = 1: smaller differences, in the currency of the row, are left out
 --   $min_percent decimal = 10: differences of fewer percent of the median are left out
---   $limit integer = 100000: list at most this many rows of each partner, the first in the report's order
+--   $limit integer = 100000: list at most this many rows of each partner and currency, the first in the report's order
 -- means: Charges that differ clearly from like charges: the same carrier, service, zone, rated weight and currency,
 --   between two general price changes (see `price-changes`). The filters choose the charges that may be listed; they
 --   are compared with everything loaded. `robust_z` is the difference from the median divided by 1.4826 times the
@@ -148,7 +148,7 @@ chosen as (
     qualify
         coalesce(
             sum(shipments) over (
-                order by currency_code, distance_2 desc groups between unbounded preceding and 1 preceding
+                partition by currency_code order by distance_2 desc groups between unbounded preceding and 1 preceding
             ),
             0
         ) < $limit
@@ -183,5 +183,7 @@ join listed as o
     and o.currency_code = s.currency_code and o.billing_cost = s.billing_cost
     and s.report_date >= o.period_from and (o.period_to is null or s.report_date < o.period_to)
     and o.rated = s.rated
+qualify row_number() over (
+    partition by s.currency_code order by o.distance_2 desc, s.tracking_number, s.invoice_id, s.row_number
+) <= $limit
 order by s.currency_code, o.distance_2 desc, s.tracking_number, s.invoice_id, s.row_number
-limit $limit
