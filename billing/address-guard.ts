@@ -131,11 +131,39 @@ function embedsIpv4(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return IPV4_EMBEDDING.some((range) => (address as ipaddr.IPv6).match(range as never));
 }
 
+/** The authority is everything up to the first of `/?#\`, as in a URL of the WHATWG; without user, white space and controls. */
+const HTTPS_URL = /^https:\/\/([^\s\p{Cc}/?#\\@]+)([/?][^#]*)?(?:#.*)?$/isu;
+/** RFC 9112 allows no other characters in a request line. */
+const UNSENDABLE = /[^\x21-\x7e]+/gu;
+
+/**
+ * Host and port are those of the parsed URL, which is what every check reads. The path is the text as given, since a presigned URL
+ * is signed as text and parsing would rewrite `'`, `..` and `%2e`. @throws BillingError for anything but an https URL of this form
+ */
+export function targetOf(text: string): Target {
+  const target = parseTarget(text);
+  if (target === null) throw hostNotAllowed(URL.parse(text)?.host ?? 'unknown host', 'not-https');
+  return target;
+}
+
+interface Target {
+  readonly url: URL;
+  readonly path: string;
+}
+
+function parseTarget(text: string): Target | null {
+  const [, authority, path = '/'] = HTTPS_URL.exec(text) ?? [];
+  const url = authority === undefined ? null : URL.parse(`https://${authority}`);
+  if (url === null) return null;
+  const sent = path.toWellFormed().replaceAll(UNSENDABLE, encodeURIComponent);
+  return { url, path: sent.startsWith('/') ? sent : `/${sent}` };
+}
+
 /** An entry is a host (`files.example.com`) or all hosts below one (`.example.com`), either with `:port` (443 without). */
 export function isListedHost(url: string, entries: readonly string[]): boolean {
-  const parsed = URL.parse(url);
-  if (parsed?.protocol !== 'https:' || parsed.username !== '' || parsed.password !== '') return false;
-  const { hostname, port } = parsed;
+  const target = parseTarget(url);
+  if (target === null) return false;
+  const { hostname, port } = target.url;
   return entries.some((entry) => {
     const [, name = '', entryPort = ''] = /^(.*?)(?::(\d+))?$/.exec(entry.trim().toLowerCase()) ?? [];
     if ((entryPort === '443' ? '' : entryPort) !== port || name === '') return false;

@@ -93,5 +93,4 @@ const WITHOUT_HASH: readonly BillingErrorCode[] = [
   'refused',
   'forbidden',
   'server-fault',
-  'unexpected-answer',
 ];

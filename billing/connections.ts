@@ -25,6 +25,8 @@ export interface ConnectionOptions
 
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const HEADERS_TIMEOUT_MS = 60_000;
+/** Node's default of 16 KiB is less than gateways with many cookies or policies send. */
+export const MAX_HEADERS_BYTES = 64 * 1024;
 /** A proxy would reach itself. */
 const NEVER_BY_PROXY = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -46,6 +48,7 @@ export function createDispatchers(options: ConnectionOptions) {
       connections: options.connectionsPerHost,
       headersTimeout: HEADERS_TIMEOUT_MS,
       bodyTimeout: HEADERS_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADERS_BYTES,
       keepAliveTimeout: 4_000,
     };
     if (!isProxied) return new Agent(common);

@@ -1,5 +1,6 @@
 /** Messages contain hosts, never the rest of a URL. */
 
+import { systemCode } from '../lib/system-errors.ts';
 import type { ErrorBody } from '../lib/wire/api.ts';
 import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/wire/errors.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
@@ -140,7 +141,7 @@ export function tryLater(endpoint: string, status: number, retryAfterSeconds: nu
 
 export function hostNotAllowed(host: string, reason: 'not-https' | 'not-listed' | 'port'): BillingError {
   const explanation = {
-    'not-https': ': only https URLs are called.',
+    'not-https': ': only https URLs without a user and a password are called.',
     'not-listed': ' is not among BILLSYNC_DOWNLOAD_HOSTS, so its URL is not used straight from a webhook.',
     port: ': of a public host only port 443 is called, unless BILLSYNC_DOWNLOAD_HOSTS names the host with its port.',
   }[reason];
@@ -206,6 +207,17 @@ function proxyProblem(reason: number | string | null): readonly [problem: string
     `cannot be reached (${reason ?? 'connection lost'})`,
     `check the address in HTTPS_PROXY; ${NO_PROXY}`,
   ];
+}
+
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ETIMEDOUT'],
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** No connection was made. A connection that was lost, or not trusted, may hide an answer. */
+export function isNotConnected(error: unknown): boolean {
+  if (!isBillingError(error, 'unreachable', 'deadline-exceeded')) return false;
+  return NOT_CONNECTED.has(systemCode(error.cause) ?? '');
 }
 
 export function isLostConnection(systemCode: string | null): boolean {

@@ -1,24 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { type ComparedClock, createServerClock } from '../lib/health/clocks.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { systemCode } from '../lib/system-errors.ts';
+import { targetOf } from './address-guard.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectionOptions,
   createDispatchers,
   HEADERS_TIMEOUT_MS,
+  MAX_HEADERS_BYTES,
 } from './connections.ts';
 import { decoded } from './decode-body.ts';
-import {
-  BillingError,
-  hostNotAllowed,
-  isBillingError,
-  isLostConnection,
-  tryLater,
-  unreachable,
-} from './errors.ts';
+import { BillingError, isBillingError, isLostConnection, tryLater, unreachable } from './errors.ts';
 
 export interface HttpRequest {
   readonly url: string;
@@ -86,15 +81,14 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
   }
 
   async function openOnce(request: HttpRequest): Promise<HttpStream> {
-    const url = new URL(request.url);
-    if (url.protocol !== 'https:') throw hostNotAllowed(url.host, 'not-https');
+    const { url, path } = targetOf(request.url);
     await waitForPause(url.host, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
       const sentAt = performance.now();
       const answering = dispatcher.request({
         origin: url.origin,
-        path: url.pathname + url.search,
+        path,
         method: request.method,
         headers: { 'user-agent': 'billsync', 'accept-encoding': 'identity', ...request.headers },
         ...(request.body === undefined ? {} : { body: request.body }),
@@ -189,8 +183,13 @@ const REDIRECTS = new Set([301, 302, 303, ...KEEPS_METHOD]);
 /** null: not followed (ADR 10). A token, client certificate and presigned URL are for their scheme, host and port alone. */
 function redirected(request: HttpRequest, { status, headers }: HttpStream): HttpRequest | null {
   if (!REDIRECTS.has(status) || (request.method !== 'GET' && !KEEPS_METHOD.has(status))) return null;
-  const target = headers.location === undefined ? null : URL.parse(headers.location, request.url);
-  return target?.origin === new URL(request.url).origin ? { ...request, url: target.href } : null;
+  const { url } = targetOf(request.url);
+  const { location = '' } = headers;
+  // The text is kept where it is complete, as that of a presigned URL is.
+  const [, path] = /^(?:https:\/\/[^/?#\\]+)?(\/(?!\/).*)$/is.exec(location) ?? [];
+  const target = URL.parse(location, request.url);
+  if (location === '' || target?.origin !== url.origin) return null;
+  return { ...request, url: path === undefined ? target.href : url.origin + path };
 }
 
 /** @throws the signal's reason as soon as it aborts; the promise continues */
@@ -233,13 +232,26 @@ export function toBillingError(error: unknown, request: Pick<HttpRequest, 'url' 
   const code = codeIn(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
     const problem = `did not accept a connection within ${CONNECT_TIMEOUT_MS / 1_000} s`;
-    return new BillingError('deadline-exceeded', [host, problem]);
+    return new BillingError('deadline-exceeded', [host, problem], { cause: error });
   }
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     const problem = `sent nothing for ${HEADERS_TIMEOUT_MS / 1_000} s`;
     return new BillingError('deadline-exceeded', [host, problem]);
   }
+  const notUnderstood = notUnderstoodReason(error);
+  if (notUnderstood !== null)
+    return new BillingError('unexpected-answer', [host, notUnderstood], { cause: error });
   return unreachable(host, code, error);
+}
+
+/** The host was reached, so the address and the network are right; null: it was not. */
+function notUnderstoodReason(error: unknown): string | null {
+  if (error instanceof errors.HeadersOverflowError) {
+    return `the headers of its answer exceed ${MAX_HEADERS_BYTES / 1024} KiB.`;
+  }
+  return error instanceof errors.HTTPParserError
+    ? `its answer breaks the rules of HTTP: ${error.message}.`
+    : null;
 }
 
 function codeIn(error: unknown): string | null {

@@ -5,7 +5,8 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { openInstance } from '../lib/duckdb-instance.ts';
 import { readingLimits } from '../lib/files/published-file.ts';
 
 export type FileCache = Map<string, Promise<unknown>>;
@@ -103,7 +104,7 @@ function current(path: string, identity: string): Opened {
   const known = opened.get(path);
   if (known?.identity === identity) return known;
   const own: Opened = {
-    ...{ identity, instance: openInstance(path), sessions: 0, lastUsedAt: Date.now() },
+    ...{ identity, instance: openReadOnly(path), sessions: 0, lastUsedAt: Date.now() },
     cache: new Map(),
   };
   opened.set(path, own);
@@ -124,27 +125,15 @@ function closeUnused(path: string, own: Opened): void {
   );
 }
 
-async function openInstance(path: string): Promise<DuckDBInstance> {
-  const instance = await DuckDBInstance.create(path, {
+function openReadOnly(path: string): Promise<DuckDBInstance> {
+  const options = {
     access_mode: 'READ_ONLY',
     ...readingLimits(path),
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
     enable_external_access: 'false',
     // This optimizer keeps shared rows in memory, which is slower than reading them twice, and prevents filter pushdown.
     disabled_optimizers: 'common_subplan',
-  });
-  try {
-    const connection = await instance.connect();
-    // Global, since the configuration is locked next.
-    await connection.run("set global TimeZone = 'UTC'");
-    await connection.run('set lock_configuration = true');
-    connection.closeSync();
-    return instance;
-  } catch (error) {
-    instance.closeSync();
-    throw error;
-  }
+  };
+  return openInstance(path, options, { lock: true });
 }
 
 async function identityOf(path: string): Promise<string> {

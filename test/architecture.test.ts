@@ -34,6 +34,13 @@ test('only activities/failures builds ApplicationFailure outside workflow code',
   expect(broken.map(({ file }) => file)).toEqual(['activities/failures.ts']);
 });
 
+test('only lib/duckdb-instance opens DuckDB in the product, so that no environment decides an answer', () => {
+  const broken = sources.filter(
+    ({ part, text }) => !['scripts', 'test'].includes(part) && /\bDuckDBInstance\.create\b/.test(text),
+  );
+  expect(broken.map(({ file }) => file)).toEqual(['lib/duckdb-instance.ts']);
+});
+
 test('SQL longer than a line is stored in .sql files', () => {
   const sql =
     /`[^`\n]*\b(select|insert|create|update|delete)\b[^`\n]*\n[^`]*\b(from|into|table|set|where)\b[^`]*`/;

@@ -66,19 +66,13 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const temporary = await mkdtemp(join(dirname(target), `.${basename(target)}-`));
   try {
-    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const { openInstance } = await import('../../lib/duckdb-instance.ts');
     const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
     const { refuseLeftWal } = await import('../../lib/files/published-file.ts');
     await refuseLeftWal(database);
-    const instance = await DuckDBInstance.create(database, {
-      access_mode: 'READ_ONLY',
-      autoinstall_known_extensions: 'false',
-      autoload_known_extensions: 'false',
-    });
+    const instance = await openInstance(database, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
     try {
-      // Instants in a CSV are text, so they must not depend on the machine.
-      await connection.run("set TimeZone = 'UTC'");
       await attachBehind(database, (statement) => connection.run(statement));
       await connection.run(statementIn(STATEMENTS, 'macros'));
       for (const what of PARTS) {

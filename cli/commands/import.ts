@@ -7,8 +7,8 @@ import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
+import { firstLine } from '../../lib/system-errors.ts';
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
-import { BillsyncError } from '../../lib/wire/errors.ts';
 import { SPREADSHEET_RULE } from '../../lib/wire/spreadsheet-damage.ts';
 import { uuidOrNull } from '../../lib/wire/text.ts';
 import type { Imported, ImportRequest, Rejection } from '../../lib/wire/warehouse-requests.ts';
@@ -169,6 +169,7 @@ async function openService(settings: Settings, archive: Archive, output: Output)
   if (settings.service.baseUrl === null) return null;
   const { createBillingService } = await import('../../billing/client.ts');
   const { describeInvoice } = await import('../../billing/billing-service.ts');
+  const { isNotConnected } = await import('../../billing/errors.ts');
   const service = createBillingService({ settings, archive });
   let isWarned = false;
   return {
@@ -176,9 +177,9 @@ async function openService(settings: Settings, archive: Archive, output: Output)
       try {
         return await describeInvoice(service, invoiceId);
       } catch (error) {
-        if (!(error instanceof BillsyncError) || error.exitCode !== EXIT.unreachable) throw error;
+        if (!isNotConnected(error)) throw error;
         if (!isWarned)
-          output.warn(`The billing service cannot be reached, so it confirms nothing: ${error.message}`);
+          output.warn(`The billing service cannot be reached, so it confirms nothing: ${firstLine(error)}`);
         isWarned = true;
         return null;
       }

@@ -65,7 +65,11 @@ async function openShell(databasePath: string): Promise<number> {
     // The file may contain the catalogue's password, so it is private. Creating a secret returns a row.
     const lines =
       attaching.length === 0 ? [] : ['.output /dev/null', ...attaching.map((each) => `${each};`), '.output'];
-    await writeFile(init, [...lines, "set TimeZone = 'UTC';", macros].join('\n'), { mode: 0o600 });
+    await writeFile(
+      init,
+      [...lines, "set TimeZone = 'UTC'; set Calendar = 'gregorian';", macros].join('\n'),
+      { mode: 0o600 },
+    );
     const child = spawn('duckdb', ['-readonly', '-cmd', `.read "${init}"`, databasePath], {
       stdio: 'inherit',
     });

@@ -132,9 +132,9 @@ async function checkWarehouse(settings: Settings): Promise<Finding> {
 
 async function tryDatabase(database: string): Promise<void> {
   if (!existsSync(database)) return;
-  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const { openInstance } = await import('../../lib/duckdb-instance.ts');
   try {
-    (await DuckDBInstance.create(database, { access_mode: 'READ_ONLY' })).closeSync();
+    (await openInstance(database, { access_mode: 'READ_ONLY' })).closeSync();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (/lock/i.test(message)) {

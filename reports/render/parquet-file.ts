@@ -11,12 +11,12 @@ import {
   DECIMAL,
   type DuckDBAppender,
   DuckDBDateValue,
-  DuckDBInstance,
   DuckDBTimestampTZValue,
   type DuckDBType,
   TIMESTAMPTZ,
   VARCHAR,
 } from '@duckdb/node-api';
+import { openInstance } from '../../lib/duckdb-instance.ts';
 import { dayNumber, decimalValue } from '../../lib/duckdb-values.ts';
 import type { ReportCell, ReportColumn } from '../cells.ts';
 import type { StreamedResult } from '../report-result.ts';
@@ -42,7 +42,7 @@ async function writeParquet(
   result: Omit<StreamedResult, 'batches'>,
   batches: StreamedResult['batches'],
 ): Promise<void> {
-  const instance = await DuckDBInstance.create(join(folder, 'rows.duckdb'), { memory_limit: '500MB' });
+  const instance = await openInstance(join(folder, 'rows.duckdb'), { memory_limit: '500MB' });
   const connection = await instance.connect();
   try {
     const columns = result.columns.map(

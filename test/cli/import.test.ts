@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
+import { makeCertificates } from '../support/foreign-billing.ts';
+import { listen } from '../support/listen.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256 } from '../warehouse/support.ts';
 
@@ -16,6 +19,7 @@ const file = (name: string, bytes: Buffer): string => {
   return path;
 };
 
+const { caPem, certPem, keyPem } = await makeCertificates();
 const t = await aWarehouse({ now: () => new Date() });
 const header = { invoiceTotalAmount: '10', totalTransactionCount: 2, currencyCode: 'USD' };
 await t.record([
@@ -84,5 +88,26 @@ describe('a file that is imported', () => {
     const { exitCode, stderr, stdout } = await runCommand(['import', path], { env });
     expect(stderr).toContain('The billing service cannot be reached');
     expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/ loaded /)]);
+  });
+
+  test.each([
+    [`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n{}`, 6, 'exceed 64 KiB'],
+    ['200 fine\r\n\r\n', 6, 'breaks the rules of HTTP'],
+    ['', 5, 'cannot be reached'],
+  ])('is not loaded when the answer of the service is not understood: %#', async (answer, code, reason) => {
+    const server = createServer({ key: keyPem, cert: certPem }, (socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(answer));
+    });
+    const caFile = join(t.dataDir, 'ca.pem');
+    writeFileSync(caFile, caPem);
+    const env = {
+      ...{ BILLSYNC_DATA_DIR: t.dataDir, BILLSYNC_BASE_URL: `https://127.0.0.1:${await listen(server)}` },
+      ...{ BILLSYNC_API_KEY: 'key', BILLSYNC_PARTNER_ID: 'partner-1', BILLSYNC_ALLOW_PRIVATE_HOSTS: 'true' },
+      BILLSYNC_CA_FILE: caFile,
+    };
+    const path = file('asked.csv', aCsv([{ 'Invoice ID': '44444444-4444-4444-8444-444444444444' }]));
+    const { exitCode, stderr, stdout } = await runCommand(['import', path], { env });
+    server.close();
+    expect([exitCode, stdout, stderr]).toEqual([code, '', expect.stringContaining(reason)]);
   });
 });

@@ -3,8 +3,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { isListedHost, targetOf } from '../../billing/address-guard.ts';
 import { createHttp, type Http } from '../../billing/http.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attack, attackEach } from '../support/attack.ts';
@@ -44,11 +46,24 @@ const proxy = createHttpServer().on('connect', (request, socket) => {
   });
   for (const each of [socket, through]) each.on('error', () => undefined);
 });
+/** The first lines of requests, as bytes; it answers what `answerRaw` says. */
+const requested: string[] = [];
+let answerRaw = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere';
+const raw = createTlsServer({ key: keyPem, cert: certPem }, (socket) => {
+  socket
+    .on('error', () => undefined)
+    .on('data', (bytes) => {
+      requested.push(bytes.toString('latin1').split('\r\n', 1)[0] ?? '');
+      socket.write(answerRaw);
+    });
+});
 const port = await listen(service);
+const rawPort = await listen(raw);
 const proxyUrl = `http://us%40er:p%3Ass@127.0.0.1:${await listen(proxy)}`;
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
   await stop(service);
+  raw.close();
   proxy.closeAllConnections();
   await new Promise((resolve) => proxy.close(resolve));
 });
@@ -68,6 +83,114 @@ function get(http: Http, url: string): Promise<string> {
     (error: { code?: string }) => String(error.code),
   );
 }
+
+describe('the text of a URL', () => {
+  const part = fc.oneof(
+    fc.constantFrom(
+      '.',
+      '..',
+      '%2e%2E',
+      './',
+      '/',
+      '//',
+      "'",
+      '%27',
+      '%2F',
+      '\\',
+      '?',
+      '&',
+      '=',
+      '+',
+      '~',
+      '@',
+      ':',
+      '[',
+      '"',
+      '<',
+    ),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 6 }),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+  );
+  const tail = fc.array(part, { maxLength: 8 }).map((parts) => parts.join(''));
+
+  test('reaches the host byte for byte as it was signed', async () => {
+    const http = client();
+    const signed = [
+      "/bucket/O'Neil/../a/./b//c%2e%2e/%2E/d.csv?X-Sig=a%2Fb+c'd&e=%7e~\"<>|{}^`",
+      ...fc
+        .sample(tail, { numRuns: 200, seed: 14 })
+        .map((text) => `/${text.replaceAll(/[^\x21-\x7e]|#/g, '')}`),
+    ];
+    for (const path of signed) {
+      requested.length = 0;
+      expect(await get(http, `https://127.0.0.1:${rawPort}${path}#fragment`), path).toBe('here');
+      expect(requested).toEqual([`GET ${path} HTTP/1.1`]);
+    }
+    requested.length = 0;
+    await get(http, `https://127.0.0.1:${rawPort}/ü\r\nX: 1\ud800?a b`);
+    expect(requested).toEqual(['GET /%C3%BC%0D%0AX:%201%EF%BF%BD?a%20b HTTP/1.1']);
+  });
+
+  test('is sent to the host that was checked', () => {
+    const hosts = fc.oneof(
+      tail,
+      fc.constantFrom('here.example', 'HERE.example:443', '127.1', '[::1]:8443', 'ü.example'),
+    );
+    const scheme = fc.constantFrom(
+      'https://',
+      'https:/',
+      'https:',
+      'HTTPS://',
+      'https:\\\\',
+      ' https://',
+      'h\ttps://',
+      'http://',
+      '',
+    );
+    const url = fc.tuple(scheme, hosts, tail).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(url, (text) => {
+        const parsed = URL.parse(text);
+        const isListed = isListedHost(text, [parsed?.host ?? 'here.example']);
+        let target: ReturnType<typeof targetOf>;
+        try {
+          target = targetOf(text);
+        } catch {
+          return !isListed;
+        }
+        return (
+          target.url.origin === parsed?.origin &&
+          target.url.username === '' &&
+          /^\/[\x21-\x7e]*$/.test(target.path)
+        );
+      }),
+      { numRuns: 20_000, seed: 14 },
+    );
+  });
+});
+
+describe('an answer', () => {
+  const answered = async (headers: string): Promise<string> => {
+    answerRaw = `HTTP/1.1 200 OK\r\n${headers}content-length: 4\r\n\r\nhere`;
+    return client()
+      .send({ method: 'GET', url: `https://127.0.0.1:${rawPort}/` }, LIMITS)
+      .then(
+        ({ body }) => Buffer.from(body).toString(),
+        (error: Error) => error.message,
+      );
+  };
+
+  test('may have headers of 60 kB, and is named when it has more or breaks HTTP', async () => {
+    expect(await answered(`x: ${'y'.repeat(20_000)}\r\n`.repeat(3))).toBe('here');
+    const host = `127.0.0.1:${rawPort}`;
+    expect(await answered(`x: ${'y'.repeat(70_000)}\r\n`)).toBe(
+      `${host}: the headers of its answer exceed 64 KiB.`,
+    );
+    expect(await answered('no header\r\n')).toMatch(
+      new RegExp(`^${host}: its answer breaks the rules of HTTP: .*Invalid header token`),
+    );
+  });
+});
 
 describe('addresses and ports', () => {
   test('dials no spelling of an internal address', async () => {

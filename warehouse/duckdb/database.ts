@@ -2,7 +2,8 @@
 
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBInstance } from '@duckdb/node-api';
+import { openInstance } from '../../lib/duckdb-instance.ts';
 import { asDamage } from '../../lib/files/published-file.ts';
 import { createSemaphore, type Semaphore } from '../../lib/semaphore.ts';
 import { WarehouseError, warehouseCorrupt, warehouseLocked } from '../errors.ts';
@@ -65,10 +66,8 @@ export class Database {
     }
     if (isWriter) openPaths.add(path);
     try {
-      const instance = await DuckDBInstance.create(path, {
+      const instance = await openInstance(path, {
         storage_compatibility_version: STORAGE_VERSION,
-        autoinstall_known_extensions: 'false',
-        autoload_known_extensions: 'false',
         temp_directory: options.temporaryFolder,
         // This optimizer puts min, max and count of a table into the plan, so that a prepared statement returns outdated values.
         disabled_optimizers: 'statistics_propagation',

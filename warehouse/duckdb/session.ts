@@ -44,8 +44,6 @@ export class Session implements Statements {
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
-    // Views return TIMESTAMP WITH TIME ZONE; as text it is UTC.
-    await this.#connection.run("set global TimeZone = 'UTC'");
     await this.#connection.run('set enable_external_access = false');
     await this.#connection.run('set lock_configuration = true');
   }

@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api';
+import { type DuckDBConnection, type DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api';
+import { openInstance } from '../../lib/duckdb-instance.ts';
 import { rollBackAndClose } from '../../lib/duckdb-values.ts';
 import { temporaryName } from '../../lib/files/files.ts';
 import { readingLimits } from '../../lib/files/published-file.ts';
@@ -145,7 +146,7 @@ async function openShared(path: string, lake: LakeSettings): Promise<Opened> {
   const file = (await fileAt(path)) ?? '';
   const known = opened.get(path);
   if (known?.file === file && known.generation === generation) return known;
-  const instance = openInstance(path, lake);
+  const instance = openLake(path, lake);
   const fresh: Opened = { file, generation, instance, givenAt: Date.now() };
   opened.set(path, fresh);
   instance.catch(() => {
@@ -206,7 +207,7 @@ async function writeOwnPointerFile(path: string, place: LakePlace): Promise<void
 }
 
 async function generationOf(path: string): Promise<number | null> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const instance = await openInstance(path, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   try {
     const read = await connection.runAndReadAll(
@@ -220,18 +221,12 @@ async function generationOf(path: string): Promise<number | null> {
   }
 }
 
-async function openInstance(path: string, lake: LakeSettings): Promise<DuckDBInstance> {
-  const instance = await DuckDBInstance.create(path, {
-    access_mode: 'READ_ONLY',
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    ...readingLimits(path),
-  });
+async function openLake(path: string, lake: LakeSettings): Promise<DuckDBInstance> {
+  const instance = await openInstance(path, { access_mode: 'READ_ONLY', ...readingLimits(path) });
   const connection = await instance.connect();
   try {
     const run: RunStatement = (statement) => connection.run(statement);
     await attachForReading(lake, run);
-    await run("set global TimeZone = 'UTC'");
     await run(`set allowed_directories = [${quoted(`${lake.dataPath.replace(/\/+$/, '')}/`)}]`);
     await run('set enable_external_access = false');
     await run('set lock_configuration = true');
@@ -267,7 +262,7 @@ function loadingOf(name: ExtensionName, shellVersion: string): readonly string[]
 export async function checkLake(lake: LakeSettings): Promise<string> {
   const { printable } = readCatalogAddress(lake.catalog);
   const generation = await knownGeneration(readCatalogAddress(lake.catalog));
-  const instance = await DuckDBInstance.create(':memory:');
+  const instance = await openInstance(':memory:');
   try {
     const connection = await instance.connect();
     const run = (statement: string): Promise<unknown> => connection.run(statement);
