@@ -94,7 +94,7 @@ export const BILLING_ERRORS = {
   /** This is no failure: the file has not changed. */
   'not-modified': { message: 'The service has no other file of invoice %s than the one already known.' },
   'disk-full': {
-    message: '%s: no disk space left for a download%s.',
+    message: '%s: no room for a download%s.',
     exitCode: EXIT.checkFailed,
     hint: 'free disk space; the download is then tried again',
   },

@@ -42,8 +42,8 @@ export interface AnswerLimits {
 }
 
 /**
- * Throws only BillingError or the reason of the request's signal. After a 429 or 503 with Retry-After, requests to the host wait,
- * or fail with `overloaded`, until the time is over.
+ * Throws only BillingError or the reason of the request's signal. After a 429 or 503 with Retry-After, requests for the same file or
+ * invoice wait, or fail with `overloaded`, until the time is over; once the host refuses several, all requests to it do.
  */
 export interface Http {
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
@@ -67,8 +67,7 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
   const serviceHosts = new Set([baseUrl, authUrl].flatMap((url) => (url === null ? [] : [hostOf(url)])));
   const clock = createServerClock();
   const counted = createCounter(options.metrics);
-  /** In `performance.now()`. */
-  const pauses = new Map<string, { readonly untilMs: number; readonly status: number }>();
+  const pauses = createPauses();
 
   async function open(request: HttpRequest): Promise<HttpStream> {
     for (let current = request, hops = 0; ; hops += 1) {
@@ -82,7 +81,8 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
 
   async function openOnce(request: HttpRequest): Promise<HttpStream> {
     const { url, path } = targetOf(request.url);
-    await waitForPause(url.host, request.signal);
+    const subject = { host: url.host, path: path.replace(/\?.*$/s, '') };
+    await waitForPause(subject, request.signal);
     try {
       const dispatcher = await dispatchers.dispatcherFor(url);
       const sentAt = performance.now();
@@ -107,25 +107,19 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
       const headers = joined(fields);
       // A cached answer has an old Date, and storage may have another clock.
       if (serviceHosts.has(url.host) && headers.age === undefined) clock.answered(headers.date, sentAt);
-      if (statusCode === 429 || statusCode === 503) pause(url.host, statusCode, headers['retry-after']);
+      pauses.answered(subject, statusCode, headers['retry-after']);
       return { status: statusCode, headers, body };
     } catch (error) {
       throw toBillingError(error, request);
     }
   }
 
-  function pause(host: string, status: number, retryAfter: string | undefined): void {
-    const seconds = Math.min(readRetryAfter(retryAfter) ?? 0, MAX_PAUSE_SECONDS);
-    const untilMs = performance.now() + seconds * 1_000;
-    if (untilMs > (pauses.get(host)?.untilMs ?? 0)) pauses.set(host, { untilMs, status });
-  }
-
-  async function waitForPause(host: string, signal: AbortSignal | undefined): Promise<void> {
-    const pause = pauses.get(host);
+  async function waitForPause(subject: Subject, signal: AbortSignal | undefined): Promise<void> {
+    const pause = pauses.of(subject);
     const leftMs = (pause?.untilMs ?? 0) - performance.now();
-    if (pause === undefined || leftMs <= 0) pauses.delete(host);
-    else if (leftMs > MAX_WAITED_MS) throw tryLater(host, pause.status, Math.ceil(leftMs / 1_000));
-    else await setTimeout(leftMs, undefined, { ...(signal === undefined ? {} : { signal }) });
+    if (pause === null || leftMs <= 0) return;
+    if (leftMs > MAX_WAITED_MS) throw tryLater(subject.host, pause.status, Math.ceil(leftMs / 1_000));
+    await setTimeout(leftMs, undefined, { ...(signal === undefined ? {} : { signal }) });
   }
 
   async function sendOnce(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer> {
@@ -174,6 +168,57 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
     },
     close: () => dispatchers.close(),
   };
+}
+
+interface Subject {
+  readonly host: string;
+  readonly path: string;
+}
+
+interface Pause {
+  readonly untilMs: number;
+  readonly status: number;
+}
+
+/** So many files or invoices in a row make a refusal one of the whole host. */
+const REFUSED_IN_A_ROW = 3;
+
+/** In `performance.now()`. A refusal is about its file or invoice, until others of the host confirm it without another answer between. */
+function createPauses() {
+  const hosts = new Map<string, { readonly pauses: Map<string, Pause>; readonly inARow: Set<string> }>();
+  return {
+    answered({ host, path }: Subject, status: number, retryAfter: string | undefined): void {
+      const known = hosts.get(host);
+      if (status !== 429 && status !== 503) {
+        known?.inARow.clear();
+        return;
+      }
+      const seconds = Math.min(readRetryAfter(retryAfter) ?? 0, MAX_PAUSE_SECONDS);
+      if (seconds === 0) return;
+      const { pauses, inARow } = known ?? { pauses: new Map<string, Pause>(), inARow: new Set<string>() };
+      hosts.set(host, { pauses, inARow });
+      const nowMs = performance.now();
+      for (const [name, { untilMs }] of pauses) if (untilMs <= nowMs) pauses.delete(name);
+      const name = nameOf(path);
+      pauses.set(name, { untilMs: nowMs + seconds * 1_000, status });
+      inARow.add(name);
+    },
+    of({ host, path }: Subject): Pause | null {
+      const { pauses, inARow } = hosts.get(host) ?? {};
+      if (pauses === undefined || inARow === undefined) return null;
+      const own = pauses.get(nameOf(path)) ?? pauses.get('') ?? null;
+      if (own !== null || inARow.size < REFUSED_IN_A_ROW) return own;
+      const confirmed = [...inARow].flatMap((name) => pauses.get(name) ?? []);
+      return confirmed.toSorted((a, b) => a.untilMs - b.untilMs)[0] ?? null;
+    },
+  };
+}
+
+/** The invoice of a call, or the path of a file; empty: a call that is about the service as a whole. */
+function nameOf(path: string): string {
+  const [, invoice] = /\/api\/v1\/billing\/invoices\/([^/]+)/.exec(path) ?? [];
+  if (invoice !== undefined) return invoice;
+  return /\/(?:oauth\/token|ping)$/.test(path) ? '' : path;
 }
 
 /** 301 and 302 may turn a POST into a GET, 303 always does. */

@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { makeFolder, removeIfThere } from '../lib/files/durable-files.ts';
 import { temporaryName } from '../lib/files/files.ts';
-import { systemCode } from '../lib/system-errors.ts';
+import { messageOf, systemCode } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
 import { CSV_HEADERS, type CsvScan } from '../lib/wire/csv-file.ts';
 import { CsvScanner } from '../lib/wire/csv-scanner.ts';
@@ -213,7 +213,9 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
     ]);
   }
   const path = temporaryName(folder);
-  const file = await open(path, 'wx', 0o600);
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    throw asFull(error, folder);
+  });
   return {
     path,
     /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
@@ -221,8 +223,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
       try {
         await file.writeFile(bytes);
       } catch (error) {
-        if (systemCode(error) !== 'ENOSPC' && systemCode(error) !== 'EDQUOT') throw error;
-        throw new BillingError('disk-full', [folder, ''], { cause: error });
+        throw asFull(error, folder);
       }
     },
     finish: () => file.close(),
@@ -231,6 +232,11 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
       await removeIfThere(path);
     },
   };
+}
+
+function asFull(error: unknown, folder: string): unknown {
+  if (systemCode(error) !== 'ENOSPC' && systemCode(error) !== 'EDQUOT') return error;
+  return new BillingError('disk-full', [folder, `: ${messageOf(error)}`], { cause: error });
 }
 
 export interface TransferWatch {

@@ -1,3 +1,6 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+
 /** By the system's code: the problem, and what to do. */
 const KNOWN: Readonly<Record<string, readonly [string, string]>> = {
   ENOENT: [
@@ -59,6 +62,31 @@ const NO_FOLDER = {
   advice: 'check its path: all but its last part have to be folders',
 };
 
+const NO_LINKS = {
+  problem: 'its file system has no hard links',
+  advice:
+    'put the data folder on one that has them (ext4, XFS, Btrfs, ZFS, APFS), not on FAT, exFAT or a FUSE mount without them',
+};
+const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
+const NO_INODES = {
+  problem: 'its file system has no inode left for another file, whatever space is free',
+  advice: 'remove small files there, or make the file system with more inodes (`df -i` shows them)',
+};
+/** An error may remove temporary files before it is read. */
+const FEW_INODES = 8;
+
+/** Without a path: false. */
+function hasNoInodes(path: string | null): boolean {
+  if (path === null) return false;
+  try {
+    const { files, ffree, bavail } = statfsSync(dirname(path));
+    return files > 0 && ffree <= FEW_INODES && bavail > 0;
+  } catch {
+    return false;
+  }
+}
+
 export interface SystemError {
   readonly code: string;
   /** A file, or an address with its port; null when unknown. */
@@ -77,10 +105,20 @@ export function systemErrorIn(error: unknown): SystemError | null {
   // A folder that is there already is no failure where folders are made with those above them.
   if (code === 'EEXIST' && syscall === 'mkdir') return { code, path: path ?? null, ...NO_FOLDER };
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
+  if (syscall === 'link' && WITHOUT_LINKS.includes(code ?? ''))
+    return { code: String(code), path: path ?? null, ...NO_LINKS };
   const [problem, advice] = KNOWN[String(code)] ?? [];
   if (code === undefined || problem === undefined || advice === undefined)
     return fromDuckDb(error) ?? systemErrorIn(error.cause);
-  return { code, path: path ?? placeOf(address, port), problem, advice };
+  return known(code, path ?? placeOf(address, port), { problem, advice });
+}
+
+function known(
+  code: string,
+  path: string | null,
+  reason: Pick<SystemError, 'problem' | 'advice'>,
+): SystemError {
+  return { code, path, ...(code === 'ENOSPC' && hasNoInodes(path) ? NO_INODES : reason) };
 }
 
 function placeOf(address: string | undefined, port: number | undefined): string | null {
@@ -122,11 +160,11 @@ function named(error: unknown, path: string): unknown {
 
 function fromDuckDb({ message }: Error): SystemError | null {
   const [first = ''] = message.split('\n', 1);
-  if (!first.startsWith('IO Error:')) return null;
+  if (!/^(?:IO|FATAL) Error:/.test(first)) return null;
   const [code = ''] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
   const [problem, advice] = KNOWN[code] ?? [];
   if (problem === undefined || advice === undefined) return null;
-  return { code, path: /["']([^"']+)["']/.exec(first)?.[1] ?? null, problem, advice };
+  return known(code, /["']([^"']+)["']/.exec(first)?.[1] ?? null, { problem, advice });
 }
 
 const DUCKDB_MESSAGES = [
@@ -136,6 +174,7 @@ const DUCKDB_MESSAGES = [
   ['EROFS', /read-only file system/i],
   ['EMFILE', /too many open files/i],
   ['EIO', /input\/output error/i],
+  ['EFBIG', /file too large/i],
 ] as const;
 
 export function systemCode(error: unknown): string | null {

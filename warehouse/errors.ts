@@ -1,5 +1,6 @@
 /** A file that breaks a rule is not an error: `load` returns the reason. */
 
+import { systemErrorIn } from '../lib/system-errors.ts';
 import { EXIT, errorClass } from '../lib/wire/errors.ts';
 
 /** The workflow of an invoice retries all of them: none depends on the invoice alone. */
@@ -11,6 +12,10 @@ export class WarehouseError extends errorClass({
   'environment-mismatch': {
     message: 'The %s belongs to the %s environment, this is %s. %s',
     exitCode: EXIT.usage,
+  },
+  'warehouse-stopped': {
+    message: 'DuckDB could not write the warehouse %s and stopped (%s); it is not damaged.',
+    exitCode: EXIT.checkFailed,
   },
   'warehouse-corrupt': {
     message: 'The warehouse %s is damaged (%s).',
@@ -113,7 +118,11 @@ export function warehouseLocked(
   return new WarehouseError('warehouse-locked', [path, name]);
 }
 
-export function warehouseCorrupt(path: string, cause: unknown): WarehouseError {
+/** DuckDB cannot continue. A disk or limit that refused a write has damaged nothing. */
+export function warehouseFatal(path: string, cause: unknown): WarehouseError {
+  const system = systemErrorIn(cause);
+  if (system !== null)
+    return new WarehouseError('warehouse-stopped', [path, system.problem], { cause, hint: system.advice });
   const detail = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause);
   return new WarehouseError('warehouse-corrupt', [path, detail], { cause });
 }

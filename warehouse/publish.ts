@@ -5,6 +5,7 @@ import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exists } from '../lib/files/durable-files.ts';
 import { leftWal, refuseLeftWal } from '../lib/files/published-file.ts';
+import { messageOf } from '../lib/system-errors.ts';
 import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import { Database } from './duckdb/database.ts';
 import type { Row } from './duckdb/statements.ts';
@@ -22,7 +23,7 @@ export interface PublishRequest {
 
 /** @throws publication-failed the copy differs; the previous one remains */
 export async function publish(request: PublishRequest): Promise<Publication> {
-  const { database, publishedPath } = request;
+  const { publishedPath } = request;
   const copyPath = `${publishedPath}.${process.pid}.tmp`;
   try {
     const { proof, publication } = await request.alone(() => copyAlone(request, copyPath));
@@ -38,7 +39,7 @@ export async function publish(request: PublishRequest): Promise<Publication> {
   } catch (error) {
     await rm(copyPath, { force: true });
     if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
-      throw new WarehouseError('publication-failed', [`the disk is full at ${database.path}`], {
+      throw new WarehouseError('publication-failed', [messageOf(error)], {
         cause: error,
       });
     }

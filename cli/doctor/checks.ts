@@ -53,6 +53,7 @@ export const CHECKS: readonly Check[] = [
 ];
 
 const MIN_FREE_BYTES = 100 * 1024 ** 2;
+const MIN_FREE_INODES = 1_000;
 const LOW_FREE_BYTES = 1024 ** 3;
 
 async function checkDataFolder(settings: Settings): Promise<Finding> {
@@ -62,11 +63,18 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   const probe = join(dataDir, `.doctor-${process.pid}`);
   await writeFile(probe, 'x', { flush: true });
   await rm(probe);
-  const { bavail, bsize } = await statfs(dataDir);
+  const { bavail, bsize, files, ffree } = await statfs(dataDir);
   const free = bavail * bsize;
   const room =
     free < LOW_FREE_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : `${(free / 1024 ** 3).toFixed(1)} GiB`;
   const detail = `${dataDir} can be written (${environment}), ${room} free`;
+  if (files > 0 && ffree < MIN_FREE_INODES) {
+    return {
+      result: 'failed',
+      detail: `${detail}: only ${ffree} inodes are free`,
+      hint: 'remove small files there, or make the file system with more inodes',
+    };
+  }
   if (free < MIN_FREE_BYTES) {
     return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
   }

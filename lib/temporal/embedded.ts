@@ -126,7 +126,7 @@ async function launch(request: StartRequest, previous: string | undefined): Prom
   for (let attempt = 1; ; attempt += 1) {
     const address = request.address ?? (await freeAddress(previous));
     try {
-      const child = await launchServer(request, { executable, address, signal });
+      const child = await launchServer(request, { executable, address, signal, onProgress });
       return { address, child };
     } catch (error) {
       if (!isTemporalError(error, 'temporal-ended') || attempt === MAX_STARTS) throw error;

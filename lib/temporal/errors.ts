@@ -26,7 +26,10 @@ export class TemporalError extends errorClass({
     hint: 'end it, or set TEMPORAL_ADDRESS to a free port',
   },
   /** The server ended before it answered, so another start is safe; usually another process took one of its ports. */
-  'temporal-ended': { message: 'The Temporal server ended at once: %s', exitCode: EXIT.unreachable },
+  'temporal-ended': {
+    message: 'The Temporal server ended while billsync waited for %s: %s',
+    exitCode: EXIT.unreachable,
+  },
   'temporal-database-damaged': {
     message: 'The database of the embedded Temporal server is damaged: %s',
     exitCode: EXIT.checkFailed,

@@ -23,7 +23,7 @@ export const NAMESPACE = 'default';
 const DATA_FOLDER_KEY = 'billsync.dataFolder';
 const DATABASE_NAME = 'temporal.db';
 const RESPONSE_TIMEOUT_MS = 3_000;
-const START_TIMEOUT_MS = 30_000;
+const TELL_EVERY_MS = 15_000;
 const PORT_TIMEOUT_MS = 5_000;
 
 export function serverIdentity({ dataDir }: Pick<ServerPlace, 'dataDir'>): readonly string[] {
@@ -41,7 +41,12 @@ export function findServers(place: Pick<ServerPlace, 'dataDir'>): readonly numbe
 
 export async function launchServer(
   place: ServerPlace,
-  start: { readonly executable: string; readonly address: string; readonly signal: AbortSignal },
+  start: {
+    readonly executable: string;
+    readonly address: string;
+    readonly signal: AbortSignal;
+    readonly onProgress?: ((line: string) => void) | undefined;
+  },
 ): Promise<ChildProcess> {
   const { host, port } = splitAddress(start.address);
   await untilFree(start.address, start.signal);
@@ -63,7 +68,8 @@ export async function launchServer(
     await output.close();
   }
   try {
-    const deadline = Date.now() + START_TIMEOUT_MS;
+    const startedAt = performance.now();
+    let toldMs = 0;
     while (!(await isResponding(start.address))) {
       if (child.exitCode !== null || child.signalCode !== null) {
         const text = await readFile(logPath, 'utf8');
@@ -71,10 +77,17 @@ export async function launchServer(
           const subject = databaseOf(place);
           throw new TemporalError('temporal-database-damaged', [errorLine(text)], { subject });
         }
-        throw new TemporalError('temporal-ended', [errorLine(text)], { hint: `see ${logPath}` });
+        const how = child.signalCode ?? `exit code ${child.exitCode}`;
+        const waited = `${start.address} to answer, ${seconds(startedAt)} s (${how})`;
+        throw new TemporalError('temporal-ended', [waited, errorLine(text)], { hint: `see ${logPath}` });
       }
-      if (Date.now() > deadline)
-        throw new Error(`The Temporal server was not ready within ${START_TIMEOUT_MS / 1_000} s.`);
+      // A busy machine may need minutes; a process that lives is waited for.
+      if (performance.now() - startedAt > toldMs + TELL_EVERY_MS) {
+        toldMs += TELL_EVERY_MS;
+        start.onProgress?.(
+          `waiting for Temporal (process ${child.pid}) at ${start.address} for ${seconds(startedAt)} s`,
+        );
+      }
       await sleep(50, undefined, { signal: start.signal });
     }
   } catch (error) {
@@ -82,6 +95,10 @@ export async function launchServer(
     throw error;
   }
   return child;
+}
+
+function seconds(since: number): number {
+  return Math.round((performance.now() - since) / 1_000);
 }
 
 function errorLine(output: string): string {

@@ -1,13 +1,17 @@
 import { once } from 'node:events';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { BillingError, unreachable } from '../../billing/errors.ts';
 import { CliError, describeError, EXIT } from '../../cli/errors.ts';
 import { withFilterFlags } from '../../cli/report-output.ts';
 import { Verb } from '../../cli/verb.ts';
 import { TemporalError } from '../../lib/temporal/errors.ts';
 import { asOtherVersion, ReportError } from '../../reports/errors.ts';
-import { WarehouseError, warehouseLocked } from '../../warehouse/errors.ts';
+import { WarehouseError, warehouseFatal, warehouseLocked } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
   test.each([
@@ -43,6 +47,44 @@ describe('describeError', () => {
     });
     const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
     expect(describeError(full)).toMatchObject({ exitCode: EXIT.checkFailed, what: 'the disk is full' });
+  });
+
+  test('tells a full disk, no inodes, no hard links and a limit of file sizes apart', () => {
+    const path = join(tmpdir(), 'some.file');
+    const described = (more: object, message = 'refused') =>
+      describeError(Object.assign(new Error(message), more));
+    const inodes = vi
+      .spyOn(fs, 'statfsSync')
+      .mockReturnValue({ files: 60, ffree: 0, bavail: 1_000 } as fs.StatsFs);
+    syncBuiltinESMExports();
+    expect(described({ code: 'ENOSPC', path })).toMatchObject({
+      exitCode: 1,
+      what: expect.stringMatching(/no inode left/),
+    });
+    expect(described({}, `IO Error: Could not write file "${path}": No space left on device`).what).toMatch(
+      /no inode left/,
+    );
+    inodes.mockRestore();
+    syncBuiltinESMExports();
+    expect(described({ code: 'ENOSPC', path }).what).toBe(`${path}: the disk is full`);
+    for (const code of ['EPERM', 'EOPNOTSUPP', 'ENOSYS'])
+      expect(described({ code, syscall: 'link', path })).toMatchObject({
+        exitCode: 2,
+        what: `${path}: its file system has no hard links`,
+      });
+    const tooLarge = `Could not write file "${path}": File too large`;
+    for (const failure of [
+      described({}, `IO Error: ${tooLarge}`),
+      describeError(warehouseFatal(path, new Error(`FATAL Error: ${tooLarge}`))),
+    ])
+      expect(failure).toMatchObject({
+        exitCode: 1,
+        what: expect.stringMatching(/larger than the system allows/),
+        hint: expect.stringContaining('ulimit -f'),
+      });
+    expect(warehouseFatal(path, new Error('FATAL Error: checksum'))).toMatchObject({
+      code: 'warehouse-corrupt',
+    });
   });
 
   test('reports a missing resource of the machine as such, not as a bug', async () => {

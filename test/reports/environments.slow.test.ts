@@ -57,7 +57,6 @@ const ENVIRONMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     LINES: '5',
     TERM: 'xterm-256color',
     FORCE_COLOR: '3',
-    NO_COLOR: '1',
     CI: 'true',
   },
   machine: {

@@ -32,6 +32,7 @@ const service = createServer(options, (request, response) => {
   certificates.push(String(subject?.CN ?? ''));
   const { searchParams } = new URL(request.url ?? '/', 'https://here.invalid');
   const [status, to] = [searchParams.get('status'), searchParams.get('to')];
+  if (request.url?.startsWith('/busy')) return void response.writeHead(429, { 'retry-after': '86400' }).end();
   if (to !== null) return void response.writeHead(Number(status ?? 302), { location: to }).end('elsewhere');
   if (searchParams.has('echo')) return response.end(`${request.method} ${request.headers.authorization}`);
   response.end('here');
@@ -189,6 +190,30 @@ describe('an answer', () => {
     expect(await answered('no header\r\n')).toMatch(
       new RegExp(`^${host}: its answer breaks the rules of HTTP: .*Invalid header token`),
     );
+  });
+});
+
+describe('a refusal with Retry-After', () => {
+  test('is about its file until others of the host confirm it', async () => {
+    const http = client();
+    const url = (path: string): string => `https://127.0.0.1:${port}${path}`;
+    const statuses = async (...paths: readonly string[]) => {
+      const all: (number | string)[] = [];
+      for (const path of paths)
+        all.push(
+          await http.send({ method: 'GET', url: url(path) }, LIMITS).then(
+            ({ status }) => status,
+            ({ code }) => code,
+          ),
+        );
+      return all;
+    };
+    expect(
+      await statuses('/busy-1', '/busy-1?signed=again', '/fine', '/busy-2', '/fine', '/busy-3', '/fine'),
+    ).toEqual([...[429, 'overloaded', 200, 429, 200, 429, 200]]);
+    expect(await statuses('/busy-4', '/busy-5', '/busy-6', '/fine', '/busy-1')).toEqual([
+      ...[429, 429, 429, 'overloaded', 'overloaded'],
+    ]);
   });
 });
 

@@ -6,7 +6,8 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 import { openInstance } from '../../lib/duckdb-instance.ts';
 import { asDamage } from '../../lib/files/published-file.ts';
 import { createSemaphore, type Semaphore } from '../../lib/semaphore.ts';
-import { WarehouseError, warehouseCorrupt, warehouseLocked } from '../errors.ts';
+import { systemErrorIn } from '../../lib/system-errors.ts';
+import { WarehouseError, warehouseFatal, warehouseLocked } from '../errors.ts';
 import { Session } from './session.ts';
 import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
@@ -157,7 +158,7 @@ export class Database {
     const error = asDamage(failure, this.#options.readOnly === true ? this.path : undefined);
     if (error !== failure || !isFatal(error)) return error;
     if (this.#fatal === null) {
-      this.#fatal = warehouseCorrupt(this.path, error);
+      this.#fatal = warehouseFatal(this.path, error);
       this.#options.onFatal?.(this.#fatal);
     }
     return this.#fatal;
@@ -194,10 +195,8 @@ function openingError(path: string, error: unknown, { readOnly = false }: Databa
     const [, program, pid] = /held in (.+?) \(PID (\d+)\)/.exec(error.message) ?? [];
     return warehouseLocked(path, pid === undefined ? null : `process ${pid} (${program})`);
   }
-  const environment =
-    /permission denied|no space left|read-only file system|too many open files|no such file|out of memory/i;
-  if (environment.test(error.message)) return error;
-  return readOnly ? asDamage(error, path) : warehouseCorrupt(path, error);
+  if (systemErrorIn(error) !== null || /no such file|out of memory/i.test(error.message)) return error;
+  return readOnly ? asDamage(error, path) : warehouseFatal(path, error);
 }
 
 /** The database must not be open. */

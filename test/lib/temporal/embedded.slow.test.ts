@@ -158,10 +158,25 @@ describe('embedded Temporal', () => {
     ['printed another error', 'one\nanother', 'another'],
   ])('reports after three starts why a server that %s ends', async (_how, output, reason) => {
     await endingFirst(3, output);
+    const ended = new RegExp(
+      `waited for 127\\.0\\.0\\.1:\\d+ to answer, \\d+ s \\(exit code 1\\): ${RegExp.escape(reason)}$`,
+    );
     await expect(startEmbeddedTemporal({ dataDir, log })).rejects.toMatchObject({
-      ...{ code: 'temporal-ended', message: `The Temporal server ended at once: ${reason}` },
+      ...{ code: 'temporal-ended', exitCode: 5, message: expect.stringMatching(ended) },
       hint: expect.stringMatching(/^see .*server\.log$/),
     });
+  });
+
+  test('waits for a server as long as its process lives, and says so', async () => {
+    const folder = join(dataDir, 'bin');
+    await mkdir(folder, { recursive: true });
+    const script = `#!/bin/sh\n[ "$1" = server ] && sleep 32\nexec ${server} "$@"\n`;
+    await writeFile(join(folder, 'temporal'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
+    const told: string[] = [];
+    const started = await startEmbeddedTemporal({ dataDir, log, onProgress: (line) => told.push(line) });
+    expect(told.join()).toMatch(/waiting for Temporal \(process \d+\) at 127\.0\.0\.1:\d+ for 15 s/);
+    await started.stop();
   });
 
   test('refuses a taken port', async () => {
