@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream';
 import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { billedRows } from '../billed-rows.ts';
 import type { AccountRoutes } from '../page/page-routes.ts';
 import { RefusalError } from '../refusal.ts';
 import { thisMachineOnly } from '../security/this-machine-only.ts';
 import { accountRoutes } from './admin/account.ts';
+import { describeRoute } from './admin/descriptions.ts';
 import { faultRoutes } from './admin/faults.ts';
 import { invoiceRoutes } from './admin/invoices.ts';
 import { deliveryRoutes, registrationRoutes } from './admin/registrations.ts';
@@ -16,8 +18,17 @@ export async function adminRoutes(
   { account, connection, access }: AccountRoutes,
 ): Promise<void> {
   await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info: { title: 'Billing sandbox: admin API', version: '1' } },
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: `Billing sandbox: admin API of the ${account.environment} account`,
+        version: '1',
+        description:
+          'Everything that can be done in the billing application, and faults. The commands of `billsync sandbox` call the same operations.',
+      },
+    },
   });
+  app.addHook('onRoute', (route) => describeRoute(route, app.prefix));
   acceptJson(app);
   app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {
@@ -32,6 +43,15 @@ export async function adminRoutes(
   // A missing body means the same as an empty one.
   app.addHook('preValidation', async (request) => {
     request.body ??= {};
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    // Its panels set styles of their own elements.
+    staticCSP:
+      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; " +
+      "base-uri 'none'; frame-ancestors 'none'",
+    uiConfig: { docExpansion: 'list', tryItOutEnabled: true },
+    theme: { title: 'Billing sandbox: admin API' },
   });
   accountRoutes(app, account);
   invoiceRoutes(app, account);

@@ -12,4 +12,4 @@ test('the tests beside the code notice most of twenty faults drawn at random', a
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
-});
+}, 3_600_000);

@@ -182,8 +182,29 @@ test('refuses requests of another origin', async () => {
 test('describes every route in the OpenAPI document', async () => {
   const { openapi, paths } = (await call('GET', '/openapi.json')).body;
   expect(openapi).toBe('3.1.0');
-  expect(paths['/admin/registrations'].post.requestBody).toBeDefined();
+  let examples = 0;
+  for (const [path, operations] of Object.entries<Record<string, Operation>>(paths)) {
+    for (const [method, { summary, requestBody }] of Object.entries(operations)) {
+      expect(summary, path).toMatch(/\.$/);
+      // A refusal for the values, such as an unknown id, is no refusal of the shape.
+      const example = requestBody?.content['application/json'].example;
+      if (example === undefined) continue;
+      examples += 1;
+      const answer = await call(
+        method.toUpperCase() as Parameters<typeof call>[0],
+        path.replace('/admin', ''),
+        example,
+      );
+      expect([200, 201, 404], `${path}: ${JSON.stringify(answer.body)}`).toContain(answer.status);
+    }
+  }
+  expect(examples).toBeGreaterThan(8);
   const gets = Object.keys(paths).filter((path) => 'get' in paths[path] && !/[{]|billed/.test(path));
   expect(gets.length).toBeGreaterThan(8);
   for (const path of gets) expect((await call('GET', path.replace('/admin', ''))).status, path).toBe(200);
 });
+
+interface Operation {
+  readonly summary: string;
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: object } } };
+}

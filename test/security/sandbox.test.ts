@@ -31,7 +31,7 @@ describe('the admin API and the page', () => {
   test.each(['attacker.example', 'attacker.example:443', '10.0.0.1', '127.0.0.1.attacker.example'])(
     'refuse a website that resolves %s to this machine, secrets first',
     async (host) => {
-      const urls = [`${sandbox.adminUrl}/connection`, sandbox.pageUrl];
+      const urls = [`${sandbox.adminUrl}/connection`, `${sandbox.adminUrl}/docs/json`, sandbox.pageUrl];
       await attackEach('sandbox: websites under a name of their own', urls, async (url) => {
         const { status, text } = await send(url, { headers: { host } });
         return status === 403 && !text.includes(sandbox.clientSecret) && !text.includes(sandbox.apiKey);
@@ -82,7 +82,7 @@ test('refuses forms and scripts of other sites', async () => {
     `https://localhost:${port}`,
   ];
   const body = { eventType: 'invoice_created' };
-  for (const url of [`${sandbox.adminUrl}/trigger`, `${sandbox.pageUrl.replace(/\/$/, '')}/invoices`]) {
+  for (const url of [`${sandbox.adminUrl}/trigger`, `${sandbox.pageUrl}seed`]) {
     for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded']) {
       await attackEach('sandbox: forms of other sites', origins, async (origin) => {
         const headers = { origin, 'content-type': type };
