@@ -75,9 +75,16 @@ function updateOutrankedAlert(
   alerts.raise({
     key,
     title: `Invoice ${invoiceId}: a file was received that does not count`,
-    detail: `Version ${version} is not the file with the hash ${outrankedBy.sha256}, which the service named; ${counting} counts. If the new file is right: \`billsync invoices use-version ${invoiceId} ${version} --reason WHY\`.`,
+    detail: `Version ${version} is not the file with the hash ${outrankedBy.sha256}, which ${WHY_IT_COUNTS[outrankedBy.proof]}; ${counting} counts. If the new file is right: \`billsync invoices use-version ${invoiceId} ${version} --reason WHY\`.`,
   });
 }
+
+const WHY_IT_COUNTS = {
+  chosen: 'a person chose',
+  named: 'the service named',
+  announced: 'the service announced',
+  later: 'was loaded later',
+} as const;
 
 const TOTALS: Readonly<Record<string, string>> = {
   'shipment-count': 'shipments',

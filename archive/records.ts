@@ -138,6 +138,8 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
 const Guid = z.guid();
 const Whole = z.int().nonnegative();
 const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
+/** The newest version of the invoice that the ledger had: such a fact is later than it, whatever their clocks say. */
+const afterVersion = Whole.optional();
 const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
 const Event = z.looseObject({
@@ -202,23 +204,35 @@ const FACTS = {
     partnerId: Text.optional(),
     header: Cells as z.ZodType<Partial<InvoiceHeader>>,
   }),
-  attention: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
-  resolved: z.object({ at: Instant, invoiceId: z.string() }),
-  failure: z.object({ at: Instant, invoiceId: z.string(), code: z.string(), reason: z.string() }),
-  recovered: z.object({ at: Instant, invoiceId: z.string() }),
+  attention: z.object({
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    ...{ code: z.string(), reason: z.string() },
+  }),
+  resolved: z.object({ at: Instant, invoiceId: z.string(), afterVersion }),
+  failure: z.object({
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    ...{ code: z.string(), reason: z.string() },
+  }),
+  recovered: z.object({ at: Instant, invoiceId: z.string(), afterVersion }),
   /** `by` is the user name of the operating system. */
-  restored: z.object({ at: Instant, invoiceId: z.string(), by: z.string(), reason: z.string() }),
+  restored: z.object({
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    ...{ by: z.string(), reason: z.string() },
+    /** The ids of the void events that it answers; every other void counts. */
+    voids: z.array(z.string()),
+  }),
   'version-chosen': z.object({
-    at: Instant,
-    invoiceId: z.string(),
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    ...{ by: z.string(), reason: z.string() },
     sha256: Sha256,
     version: Number32,
-    /** The file ranks as if it was announced at this instant. */
-    countsFrom: Instant,
-    by: z.string(),
-    reason: z.string(),
+    /** The hashes that the service had named: naming them again changes nothing, another one does. */
+    overruled: z.array(z.string()),
   }),
-  'hash-answered': z.object({ at: Instant, invoiceId: z.string(), sha256: Sha256, sizeBytes: Whole }),
+  'hash-answered': z.object({
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    ...{ sha256: Sha256, sizeBytes: Whole },
+  }),
   discard: z.object({ at: Instant, quarantineId: z.string(), note: z.string() }),
   /** Written before a file is removed for its age (ADR 20). The file may be archived again. */
   purged: z.object({

@@ -106,8 +106,9 @@ async function recordFailedLoads(statements: Statements, failed: readonly Failed
   const facts = failed.map(
     ({ fact, why }): Fact => ({
       kind: 'attention',
-      // The time of the load, so that a newer version resolves it and every rebuild has the same result.
+      // As if at the load, so that a newer version resolves it and every rebuild has the same result.
       at: fact.at,
+      afterVersion: fact.version,
       invoiceId: fact.invoiceId,
       code: ARCHIVE_DAMAGED,
       reason: `Load ${fact.loadId} could not be made again: ${why}. Put file ${fact.sha256} back into the archive, then \`billsync rebuild\`.`,

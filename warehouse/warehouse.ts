@@ -39,6 +39,7 @@ import { verifyWarehouse } from './verify.ts';
 export type { SetAside } from './ledger/ingest.ts';
 export type { InvoiceSummary, RemovableFile } from './ledger/read-invoices.ts';
 
+type FactAfterVersion = Extract<Fact, { readonly afterVersion?: number | undefined }>;
 type Recorded<Kind extends Fact['kind']> = Omit<Extract<Fact, { readonly kind: Kind }>, 'kind' | 'at'>;
 
 export class LedgerWarehouse {
@@ -90,7 +91,7 @@ export class LedgerWarehouse {
   }
 
   recordHash(named: Recorded<'hash-answered'>): Promise<void> {
-    return this.#record({ kind: 'hash-answered', at: this.#at(), ...named });
+    return this.#recordAfter({ kind: 'hash-answered', at: this.#at(), ...named });
   }
 
   async load(requested: LoadRequest): Promise<LoadOutcome> {
@@ -100,8 +101,8 @@ export class LedgerWarehouse {
     const load = () => this.#open.shared(() => this.#loads.load(request, found));
     const outcome = await load();
     if (outcome.outcome === 'loaded') this.#changed();
-    const isOlder = outcome.outcome === 'already_loaded' && outcome.version !== outcome.countingVersion;
-    if (!isOlder || source === 'event' || announcedSha256 !== sha256) return outcome;
+    const isOther = outcome.outcome === 'already_loaded' && outcome.outrankedBy !== null;
+    if (!isOther || source === 'event' || announcedSha256 !== sha256) return outcome;
     // The service names this file now, though it named another one before.
     await this.recordHash({ invoiceId, sha256, sizeBytes: found.file.sizeBytes });
     return load();
@@ -130,20 +131,20 @@ export class LedgerWarehouse {
   }
 
   markNeedsAttention(attention: Recorded<'attention'>): Promise<void> {
-    return this.#record({ kind: 'attention', at: this.#at(), ...attention });
+    return this.#recordAfter({ kind: 'attention', at: this.#at(), ...attention });
   }
 
   async clearNeedsAttention(invoiceId: string): Promise<void> {
     this.#loads.resetAttempts(invoiceId);
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
-      await this.#record({ kind: 'resolved', at: this.#at(), invoiceId });
+      await this.#recordAfter({ kind: 'resolved', at: this.#at(), invoiceId });
   }
 
   /** null ends the current failure. Does not change the state. */
   recordFailure(invoiceId: string, failure: Omit<Recorded<'failure'>, 'invoiceId'> | null): Promise<void> {
     const record = { at: this.#at(), invoiceId };
-    return this.#record(
+    return this.#recordAfter(
       failure === null ? { kind: 'recovered', ...record } : { kind: 'failure', ...record, ...failure },
     );
   }
@@ -151,7 +152,7 @@ export class LedgerWarehouse {
   async decide(requested: Decision): Promise<Decided> {
     const decision = { ...requested, invoiceId: requested.invoiceId.toLowerCase() };
     const { invoiceId } = decision;
-    // Records that are in the archive are older than the decision.
+    // The decision names what it has seen; records that the ledger lacks would be later than it.
     await this.ingestArchive();
     const lines = await this.#open.shared(() =>
       this.#store.ledgers.transaction((statements) => readInvoiceLines(statements, [invoiceId])),
@@ -255,6 +256,11 @@ export class LedgerWarehouse {
   async #record(fact: Fact): Promise<void> {
     await this.#archive.putFact(fact);
     await this.ingestArchive();
+  }
+
+  async #recordAfter(fact: FactAfterVersion): Promise<void> {
+    const afterVersion = (await this.invoice(fact.invoiceId))?.lastVersion ?? 0;
+    await this.#record({ ...fact, afterVersion });
   }
 
   #at(): string {

@@ -198,10 +198,6 @@ function printImported(output: Output, paths: readonly string[], imported: reado
     { title: 'billing cost', value: ({ billing_cost }) => billing_cost, align: 'right' },
     { title: 'proof', value: ({ proof }) => proof },
   ]);
-  for (const { file, why, outcome } of rows) {
-    if (outcome === 'already_loaded' && why !== null)
-      output.note(`${printable(file)}: already loaded; ${why}.`);
-  }
   const refused = rows.filter(({ outcome }) => !['loaded', 'already_loaded', 'checked'].includes(outcome));
   if (refused.length === 0) return;
   const isKept = refused.some(({ outcome }) => outcome === 'outranked');
@@ -284,12 +280,6 @@ export function whyNotLoaded(
       return outcome.discrepancies
         .map(({ rule, stated, found }) => `${rule}: stated ${stated}, found ${found}`)
         .join(', ');
-    case 'already_loaded': {
-      const { version, countingVersion } = outcome;
-      return version === countingVersion
-        ? null
-        : `it is version ${version}, and version ${countingVersion} counts; ${useVersion(of.invoiceId, version)}`;
-    }
     case 'voided':
       return 'the invoice is voided';
     default:
@@ -309,22 +299,17 @@ function whyOutranked(
     chosen: `${counts} because a person chose it, its hash is ${by.sha256}`,
     announced: `${version === null ? '' : `${counts}, `}the hash ${by.sha256} was announced`,
     named: `${version === null ? '' : `${counts}, `}the service names the hash ${by.sha256}`,
-    none: `${counts}, its hash is ${by.sha256}`,
+    later: `${counts}, which was loaded later, its hash is ${by.sha256}`,
   }[proof];
   const kept =
     'version' in outcome
-      ? `; it is kept as version ${outcome.version}, ${useVersion(invoiceId, outcome.version)}`
+      ? `; it is kept as version ${outcome.version}, \`billsync invoices use-version ${invoiceId} ${outcome.version} --reason WHY\` makes it count`
       : '';
   return `${what}; this file has ${sha256}${kept}`;
-}
-
-function useVersion(invoiceId: string | null, version: number): string {
-  return `\`billsync invoices use-version ${invoiceId} ${version} --reason WHY\` makes it count`;
 }
 
 function countingVersion(outcome: Imported['outcome']): number | null {
   if (!('shipments' in outcome)) return null;
   if (outcome.outrankedBy !== null) return outcome.outrankedBy.version;
-  if (outcome.outcome === 'already_loaded') return outcome.countingVersion;
-  return outcome.outcome === 'loaded' ? outcome.version : null;
+  return 'version' in outcome ? outcome.version : null;
 }

@@ -29,12 +29,13 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-/** The version that counts instead, because its proof is stronger or an operator chose it (ADR 17). */
+/** The version that counts instead (ADR 17). */
 export interface OutrankedBy {
   /** null: no version counts, and the service named the hash of another file. */
   readonly version: number | null;
   readonly sha256: string;
-  readonly proof: 'chosen' | 'announced' | 'named' | 'none';
+  /** `later`: the service named none of them, and the other file was loaded later. */
+  readonly proof: 'chosen' | 'announced' | 'named' | 'later';
 }
 
 export interface LoadedRows {
@@ -46,7 +47,7 @@ export interface LoadedRows {
   readonly currencyCode: string;
   readonly proof: Proof;
   readonly discrepancies: readonly Discrepancy[];
-  /** null: it counts, or its proof is not the reason that it does not. */
+  /** null: it counts, or no file does. */
   readonly outrankedBy: OutrankedBy | null;
   readonly isDenied: boolean;
   readonly isDamaged: boolean;
@@ -69,10 +70,7 @@ export type FileLoadOutcome =
   /** Without an announced hash, and count or sum contradict the header. */
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
-export type LoadOutcome =
-  | FileLoadOutcome
-  /** `countingVersion`: the version in totals, which may be another one; null: none. */
-  | ({ readonly outcome: 'already_loaded'; readonly countingVersion: number | null } & LoadedRows);
+export type LoadOutcome = FileLoadOutcome | ({ readonly outcome: 'already_loaded' } & LoadedRows);
 
 export type CheckOutcome =
   | LoadOutcome
@@ -128,7 +126,7 @@ interface DecisionOf {
 export type Decision = DecisionOf &
   (
     | { readonly kind: 'restore' }
-    /** The version counts until a file is announced after the decision. */
+    /** The version counts until the service names a file that it had not named before. */
     | { readonly kind: 'use-version'; readonly version: number }
   );
 

@@ -259,7 +259,8 @@ function seeding(path: string, partnerId: string): readonly string[] {
        select invoiceId as invoice_id, if(kind = 'knownVoid', 'voided', 'loaded') as state, instant as state_since,
          load_id as current_load_id, 'hash' as proof, '${partnerId}' as partner_id, 'tenant' as invoice_level,
          'USD' as currency_code, cost::varchar as stated_total, 1 as stated_shipments, instant as first_seen_at,
-         instant as finalized_at, instant as loaded_at, if(kind = 'knownVoid', instant, null) as voided_at, 1 as versions
+         instant as finalized_at, instant as loaded_at, if(kind = 'knownVoid', instant, null) as voided_at, 1 as versions,
+         1 as last_version, instant as counts_since
        from seed`,
     `insert into internal.publication_log by name
        select 1 as sequence, max(instant) as published_at, count(*) as invoices, count(*) as loaded_invoices,

@@ -82,7 +82,7 @@ describe('runReport', () => {
 
   test.each([
     ['a view', 'drop view invoices', 'invoices does not exist'],
-    ['a macro', 'drop macro table current_loads_as_known_on', 'current_loads_as_known_on does not exist'],
+    ['a macro', 'drop macro table loads_as_known_on', 'loads_as_known_on does not exist'],
     [
       'a column',
       'create or replace view invoices as select * exclude (partner_id) from internal.invoice_state',

@@ -292,7 +292,20 @@ function addInvoice(rows: Rows, invoice: FixtureInvoice, loadId: number | null, 
     loaded_at: loadId === null ? null : stamp(invoice.loadedAt),
     voided_at: invoice.voidedAt === null ? null : stamp(invoice.voidedAt),
     versions,
+    ...countsOf(invoice, loadId),
   });
+}
+
+/** Each version counts until the next one is loaded, the last one until the void. */
+function countsOf({ earlier, loadedAt, voidedAt }: FixtureInvoice, loadId: number | null) {
+  if (loadId === null) return {};
+  const loads = [...earlier.map((version) => version.loadedAt), loadedAt];
+  const instants = [...loads, ...(voidedAt === null ? [] : [voidedAt])].map(stamp);
+  const past = instants.slice(0, -1).map((since, index) => ({
+    ...{ load_id: loadId - earlier.length + index, voided_at: null },
+    ...{ since, until: instants[index + 1] },
+  }));
+  return { counts_since: instants.at(-1) ?? null, past_counts: JSON.stringify(past) };
 }
 
 function addDiscrepancies(rows: Rows, invoice: FixtureInvoice): void {

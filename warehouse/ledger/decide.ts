@@ -2,8 +2,10 @@
 
 import type { Fact } from '../../archive/archive.ts';
 import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
+import { namedHashes } from './derive-current.ts';
 import { deriveInvoice } from './derive-invoice.ts';
-import { type InvoiceLines, latest } from './invoice-lines.ts';
+import { rankOf } from './derive-status.ts';
+import type { InvoiceLines } from './invoice-lines.ts';
 
 /** @param lines undefined: the invoice is unknown @param now ISO 8601 UTC @returns fact null: the decision is refused */
 export function checkDecision(
@@ -19,27 +21,21 @@ export function checkDecision(
   });
   if (lines === undefined || row === undefined) return result('unknown-invoice');
   const { invoiceId, by, reason } = decision;
-  // A decision is later than everything it is based on, even if a clock is wrong.
-  const at = latest([now, after(row.voided_at), after(row.restored_at)]) ?? now;
+  const common = { at: now, invoiceId, afterVersion: row.last_version, by, reason };
   if (decision.kind === 'restore') {
     if (row.voided_at === null) return result('not-voided');
     if (row.void_basis === 'details') return result('voided-by-service');
-    return result('done', { kind: 'restored', at, invoiceId, by, reason });
+    const voids = lines.evidence.filter((line) => rankOf(line) === 'voided');
+    return result('done', {
+      ...{ kind: 'restored', ...common },
+      voids: voids.flatMap(({ event_id: id }) => id ?? []).sort(),
+    });
   }
   const { version } = decision;
   const load = lines.loads.find((line) => line.version === version);
   if (load === undefined) return result('no-such-version');
   if (load.load_id === row.current_load_id) return result('counts-already');
-  const known = [
-    ...lines.evidence.map(({ event_time }) => event_time),
-    ...lines.loads.map(({ loaded_at }) => loaded_at),
-    ...lines.attention.map(({ counts_from }) => counts_from),
-  ];
-  const countsFrom = latest([at, ...known.map(after)]) ?? at;
   const { file_sha256: sha256 } = load;
-  return result('done', { kind: 'version-chosen', at, invoiceId, sha256, version, countsFrom, by, reason });
-}
-
-function after(instant: string | null): string {
-  return instant === null ? '' : new Date(Date.parse(instant) + 1).toISOString();
+  const overruled = [...namedHashes(lines)];
+  return result('done', { kind: 'version-chosen', ...common, sha256, version, overruled });
 }

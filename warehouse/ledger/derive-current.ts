@@ -1,126 +1,243 @@
+/**
+ * Which load of an invoice counts: the one rule, for the present and for every earlier instant (ADR 17). It depends on the order in
+ * which the ledger recorded loads, answers and choices, and on no clock of ours.
+ */
+
 import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
-import { compare, type InvoiceLines, type LoadLine, latest } from './invoice-lines.ts';
+import {
+  type AttentionLine,
+  compare,
+  type Evidence,
+  type InvoiceLines,
+  type LoadLine,
+} from './invoice-lines.ts';
 
-/** The header's count and sum prove nothing more: a load that contradicts them is refused. */
-type Strength =
-  /** The service never named its hash. */
-  | 0
-  /** The service named its hash in a response (spec 4.3). */
-  | 1
-  /** An event announced its hash, or an operator chose the file. */
-  | 2;
-
-interface Ranked {
-  readonly load: LoadLine;
-  readonly strength: Strength;
-  readonly since: string;
-  /** Imported although the service had named another hash: it counts only if an operator chooses it. */
-  readonly isDenied: boolean;
+interface Placed {
+  /** The version after which it was recorded; a load has its own. */
+  readonly version: number;
+  /** ISO 8601 UTC. */
+  readonly at: string;
 }
+
+export type Recorded = Placed &
+  (
+    | { readonly load: LoadLine; readonly fact?: undefined }
+    | { readonly fact: AttentionLine; readonly load?: undefined }
+  );
 
 /**
- * A choice of an operator is as strong as an announcement, so that only a file announced later replaces it. The macro
- * `current_loads_as_known_on` has the same rule for a past instant.
+ * Loads and facts in the order in which the ledger recorded them. A record was made before all that were recorded after it, so
+ * `at` is the earliest instant among itself and those, which corrects a clock that was ahead.
  */
-export function currentLoad(lines: InvoiceLines): LoadLine | null {
-  const ranked = lines.loads.map((load) => rank(load, lines)).filter(({ isDenied }) => !isDenied);
-  return (
-    ranked.reduce<Ranked | null>((best, of) => (best === null || isBefore(best, of) ? of : best), null)
-      ?.load ?? null
-  );
-}
-
-function isBefore(best: Ranked, other: Ranked): boolean {
-  const order =
-    other.strength - best.strength ||
-    compare(other.since, best.since) ||
-    other.load.load_id - best.load.load_id;
-  return order > 0;
-}
-
-function rank(load: LoadLine, { evidence, attention }: Omit<InvoiceLines, 'loads'>): Ranked {
-  const { file_sha256: sha256, encoded_sha256: encoded, loaded_at } = load;
-  const isNamed = (hash: string | null): boolean => hash !== null && (hash === sha256 || hash === encoded);
-  const announced = evidence.filter((line) => isNamed(line.announced_sha256)).map((line) => line.event_time);
-  const chosen = attention.flatMap(({ kind, file_sha256, counts_from }) =>
-    kind === 'version' && file_sha256 === sha256 && counts_from !== null ? [counts_from] : [],
-  );
-  if (announced.length + chosen.length > 0) {
-    return { load, strength: 2, since: latest([...announced, ...chosen]) ?? loaded_at, isDenied: false };
+export function recordedOrder({
+  loads,
+  attention,
+}: Pick<InvoiceLines, 'loads' | 'attention'>): readonly Recorded[] {
+  let seen = 0;
+  const facts = attention.map((fact): Recorded => {
+    const { after_version: version, recorded_at: at } = fact;
+    seen = Math.max(seen, version ?? versionAt(loads, at));
+    return { version: seen, at, fact };
+  });
+  const records = [
+    ...loads.map((load): Recorded => ({ version: load.version, at: load.loaded_at, load })),
+    ...facts,
+  ].sort((a, b) => a.version - b.version || Number(a.load === undefined) - Number(b.load === undefined));
+  for (let index = records.length - 2; index >= 0; index -= 1) {
+    const [record, next] = [records[index], records[index + 1]];
+    if (record !== undefined && next !== undefined && next.at < record.at)
+      records[index] = { ...record, at: next.at };
   }
-  const named = attention
-    .filter(({ kind, file_sha256 }) => kind === 'hash' && isNamed(file_sha256))
-    .map(({ recorded_at }) => recorded_at);
-  const since = latest([loaded_at, ...named]) ?? loaded_at;
-  if (named.length > 0 || load.announced_sha256 === sha256)
-    return { load, strength: 1, since, isDenied: false };
-  return { load, strength: 0, since, isDenied: load.is_denied };
+  return records;
 }
 
+/** For facts of the endpoint, which does not know the versions. No such fact decides which load counts. */
+function versionAt(loads: readonly LoadLine[], at: string): number {
+  return Math.max(0, ...loads.filter(({ loaded_at }) => loaded_at <= at).map(({ version }) => version));
+}
+
+/** What the service or an operator stated about the file that counts. */
+interface Ruling {
+  readonly sha256: string;
+  /** Hashes that an operator saw named and decided against; null: an answer of the service. */
+  readonly overruled: ReadonlySet<string> | null;
+}
+
+class Candidates {
+  readonly loads: LoadLine[] = [];
+  /** By announced hash, the order of its newest announcement. */
+  readonly #announced = new Map<string, string>();
+  readonly #answered = new Set<string>();
+  readonly #rulings: Ruling[] = [];
+
+  addRecorded({ load, fact }: Recorded): void {
+    if (load !== undefined) {
+      this.loads.push(load);
+      if (isAnsweredLoad(load)) this.#answer(load.file_sha256);
+    } else if (fact.file_sha256 !== null && fact.kind === 'hash') this.#answer(fact.file_sha256);
+    else if (fact.file_sha256 !== null && fact.kind === 'version')
+      this.#rulings.push({ sha256: fact.file_sha256, overruled: new Set(fact.names?.split(',')) });
+  }
+
+  addEvidence(line: Evidence): void {
+    const { announced_sha256: sha256 } = line;
+    if (sha256 === null) return;
+    const order = announcementOrder(line);
+    if (order > (this.#announced.get(sha256) ?? '')) this.#announced.set(sha256, order);
+  }
+
+  /** An answer that repeats what an operator has decided against changes nothing. */
+  #answer(sha256: string): void {
+    this.#answered.add(sha256);
+    if (this.#rulings.at(-1)?.overruled?.has(sha256) !== true)
+      this.#rulings.push({ sha256, overruled: null });
+  }
+
+  /**
+   * The latest ruling whose file is loaded; else the newest announced file; else the newest file, unless it was imported although
+   * the service had named another one.
+   */
+  current(): LoadLine | null {
+    for (const { sha256 } of this.#rulings.toReversed()) {
+      const ruled = this.loads.findLast((load) => hashesOf(load).includes(sha256));
+      if (ruled !== undefined) return ruled;
+    }
+    const announced = this.loads
+      .filter((load) => this.basisOf(load) === 'announced')
+      .map((load) => ({ load, order: this.#announcedOrder(load) }))
+      .sort((a, b) => compare(a.order, b.order));
+    return announced.at(-1)?.load ?? this.loads.findLast(({ is_denied }) => !is_denied) ?? null;
+  }
+
+  basisOf(load: LoadLine): 'chosen' | 'named' | 'announced' | 'none' {
+    const hashes = hashesOf(load);
+    if (this.#rulings.some(({ sha256, overruled }) => overruled !== null && hashes.includes(sha256)))
+      return 'chosen';
+    if (isAnsweredLoad(load) || hashes.some((hash) => this.#answered.has(hash))) return 'named';
+    const isAnnounced = load.announced_sha256 === load.file_sha256 || this.#announcedOrder(load) !== '';
+    return isAnnounced ? 'announced' : 'none';
+  }
+
+  /** What the service named last, in an answer. */
+  get lastAnswer(): string | null {
+    return [...this.#rulings].findLast(({ overruled }) => overruled === null)?.sha256 ?? null;
+  }
+
+  #announcedOrder(load: LoadLine): string {
+    return hashesOf(load)
+      .map((hash) => this.#announced.get(hash) ?? '')
+      .reduce((best, order) => (order > best ? order : best), '');
+  }
+}
+
+function hashesOf({ file_sha256: sha256, encoded_sha256: encoded }: LoadLine): readonly string[] {
+  return encoded === null ? [sha256] : [sha256, encoded];
+}
+
+/** The service named the hash of the file in an answer, not only in an event. */
+function isAnsweredLoad(load: LoadLine): boolean {
+  return load.file_source !== 'event' && load.announced_sha256 === load.file_sha256;
+}
+
+function announcementOrder({ event_time: time, event_id: eventId }: Evidence): string {
+  return time + (eventId ?? '');
+}
+
+function candidatesOf(lines: InvoiceLines): Candidates {
+  const candidates = new Candidates();
+  for (const line of lines.evidence) candidates.addEvidence(line);
+  for (const record of recordedOrder(lines)) candidates.addRecorded(record);
+  return candidates;
+}
+
+export interface CountingChange {
+  readonly at: string;
+  readonly load: LoadLine | null;
+}
+
+/** Each change of the load that counts, in order of `at`; the last one is the present. */
+export function countingChanges(
+  evidence: readonly Evidence[],
+  recorded: readonly Recorded[],
+): readonly CountingChange[] {
+  const candidates = new Candidates();
+  const steps = [
+    ...evidence
+      .filter(({ announced_sha256 }) => announced_sha256 !== null)
+      .map((line) => ({ at: line.recorded_at, add: () => candidates.addEvidence(line) })),
+    ...recorded
+      .filter(({ load, fact }) => load !== undefined || fact?.file_sha256 !== null)
+      .map((record) => ({ at: record.at, add: () => candidates.addRecorded(record) })),
+  ].sort((a, b) => compare(a.at, b.at));
+  const changes: CountingChange[] = [];
+  for (const [index, { at, add }] of steps.entries()) {
+    add();
+    if (steps[index + 1]?.at === at) continue;
+    const load = candidates.current();
+    if (load?.load_id !== changes.at(-1)?.load?.load_id) changes.push({ at, load });
+  }
+  return changes;
+}
+
+/** @param load need not be one of the lines */
 export function isNamed(load: LoadLine, lines: InvoiceLines): boolean {
-  return rank(load, lines).strength > 0;
+  return candidatesOf(lines).basisOf(load) !== 'none';
 }
 
 export function isDenied(load: LoadLine, lines: InvoiceLines): boolean {
   return load.file_source === 'file' && !isNamed(load, lines) && namedHash(lines) !== null;
 }
 
-export function namedHash({ evidence, loads, attention }: InvoiceLines): NamedHash | null {
-  const announced = evidence.flatMap((line) => {
-    const { announced_sha256: sha256, announced_size_bytes: sizeBytes, event_id: eventId } = line;
-    return sha256 === null
-      ? []
-      : [{ sha256, sizeBytes, eventId, at: line.event_time, recordedAt: line.recorded_at }];
-  });
-  if (announced.length > 0) return newest(announced);
-  const unannounced = { sizeBytes: null, eventId: null };
-  return newest([
-    ...loads.flatMap(({ announced_sha256, encoded_sha256, loaded_at: at }) => {
-      const sha256 = encoded_sha256 ?? announced_sha256;
-      return sha256 === null ? [] : [{ sha256, ...unannounced, at, recordedAt: at }];
-    }),
-    ...attention.flatMap(({ kind, file_sha256: sha256, recorded_at: at }) =>
-      kind !== 'hash' || sha256 === null ? [] : [{ sha256, ...unannounced, at, recordedAt: at }],
-    ),
-  ]);
-}
-
 export interface NamedHash {
   readonly sha256: string;
   readonly sizeBytes: number | null;
+  /** null: the service named the hash in an answer. */
   readonly eventId: string | null;
-  readonly at: string;
-  readonly recordedAt: string;
+  readonly recordedAt: string | null;
 }
 
-function newest(named: readonly NamedHash[]): NamedHash | null {
-  const key = ({ at, eventId }: NamedHash): string => at + (eventId ?? '');
-  return named.reduce<NamedHash | null>(
-    (best, of) => (best === null || compare(key(of), key(best)) > 0 ? of : best),
-    null,
-  );
+/** The hash that the service named last: in its last answer, else in the newest announcement. */
+export function namedHash(lines: InvoiceLines): NamedHash | null {
+  const answered = candidatesOf(lines).lastAnswer;
+  const [newest] = lines.evidence
+    .filter(({ announced_sha256: hash }) => hash !== null && (answered === null || hash === answered))
+    .toSorted((a, b) => compare(announcementOrder(b), announcementOrder(a)));
+  const sha256 = answered ?? newest?.announced_sha256 ?? null;
+  if (sha256 === null) return null;
+  return {
+    sha256,
+    sizeBytes: newest?.announced_size_bytes ?? null,
+    eventId: newest?.event_id ?? null,
+    recordedAt: newest?.recorded_at ?? null,
+  };
 }
 
-/** null: the version counts, or its proof is as strong as that of the one that counts, which no operator chose. */
+/** Every hash that the service has named; an operator who chooses a version decides against them. */
+export function namedHashes({ evidence, loads, attention }: InvoiceLines): readonly string[] {
+  const named = [
+    ...evidence.map(({ announced_sha256 }) => announced_sha256),
+    ...loads.flatMap((load) => (load.announced_sha256 === null ? [] : hashesOf(load))),
+    ...attention.map(({ kind, file_sha256 }) => (kind === 'hash' ? file_sha256 : null)),
+  ];
+  return [...new Set(named.filter((hash) => hash !== null))].sort();
+}
+
+/** null: the load counts. */
 export function outrankedBy(
   load: LoadLine,
   current: LoadLine | null,
   lines: InvoiceLines,
 ): OutrankedBy | null {
   if (current?.load_id === load.load_id) return null;
-  const [own, of] = [rank(load, lines), current === null ? null : rank(current, lines)];
-  if (of === null || current === null) {
+  if (current === null) {
     const named = namedHash(lines);
-    return named === null
-      ? null
-      : { version: null, sha256: named.sha256, proof: named.eventId === null ? 'named' : 'announced' };
+    if (named === null) return null;
+    return { version: null, sha256: named.sha256, proof: named.eventId === null ? 'named' : 'announced' };
   }
-  const { version, file_sha256: sha256 } = current;
-  if (lines.attention.some(({ kind, file_sha256 }) => kind === 'version' && file_sha256 === sha256)) {
-    return { version, sha256, proof: 'chosen' };
-  }
-  if (!own.isDenied && own.strength >= of.strength) return null;
-  return { version, sha256, proof: PROOFS[of.strength] };
+  const basis = candidatesOf(lines).basisOf(current);
+  return {
+    version: current.version,
+    sha256: current.file_sha256,
+    proof: basis === 'none' ? 'later' : basis,
+  };
 }
-
-const PROOFS = ['none', 'named', 'announced'] as const;

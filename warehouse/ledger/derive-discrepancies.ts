@@ -3,7 +3,6 @@ import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
 import { namedHash } from './derive-current.ts';
 import { statusOf } from './derive-status.ts';
 import {
-  compare,
   type DiscrepancyLine,
   type Evidence,
   type HeaderCells,
@@ -74,7 +73,7 @@ function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): rea
   const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
   // Hash and size were announced of the file as HTTP encoded it.
   if (hash === load.encoded_sha256) return [];
-  const recorded_at = latest([load.loaded_at, named.recordedAt]) ?? load.loaded_at;
+  const recorded_at = latest([load.loaded_at, named.recordedAt ?? load.loaded_at]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };
   const found: DiscrepancyLine[] = [];
   if (hash !== load.file_sha256) {
@@ -102,7 +101,7 @@ function statusDiscrepancies(evidence: readonly Evidence[]): readonly Discrepanc
 /** An unknown status in the newest details may mean a void, so an operator has to read it. */
 function unknownStatus(evidence: readonly Evidence[]): readonly DiscrepancyLine[] {
   const details = evidence.filter((line) => line.event_id === null && line.invoice_status !== null);
-  const newest = details.toSorted((a, b) => compare(b.recorded_at, a.recorded_at))[0];
+  const newest = details.toSorted((a, b) => (b.entry ?? 0) - (a.entry ?? 0))[0];
   const status = newest?.invoice_status ?? null;
   if (newest === undefined || status === null || isWebhookStatus(status)) return [];
   const found = `none of ${WEBHOOK_STATUSES.join(', ')}`;

@@ -1,11 +1,11 @@
 /**
- * A pure function of the lines, so that the order of arrival does not matter: the state is the highest rank of
- * created < finalized < voided, whatever their times are.
+ * A pure function of the lines: the state is the highest rank of created < finalized < voided, whatever their times are, and which
+ * load counts follows from the order in which the ledger recorded loads and facts.
  */
 
 import type { Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../../lib/wire/warehouse-requests.ts';
-import { currentLoad } from './derive-current.ts';
+import { type CountingChange, countingChanges, recordedOrder } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
 import {
   type DerivedVoid,
@@ -41,16 +41,22 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   ]);
   if (firstSeenAt === null) return null;
   const header = deriveHeader(evidence);
-  const current = currentLoad(lines);
+  const recorded = recordedOrder(lines);
+  const changes = countingChanges(evidence, recorded);
+  const current = changes.at(-1)?.load ?? null;
   const firstAt = (rank: Rank): string | null =>
     earliest(evidence.filter((line) => rankOf(line) === rank).map((line) => line.recorded_at));
   const [createdAt, finalizedAt] = [firstAt('draft'), firstAt('finalized')];
-  const voided = deriveVoid(evidence, attention);
+  const voided = deriveVoid(evidence, recorded);
   const { voidedAt, restoredAt } = voided;
-  const loadedAt = current?.loaded_at ?? '';
+  const counts = countingSpans(changes, voided.spans);
+  const now = counts.at(-1);
   // A later load resolves both, but not a denied void.
-  const open = lastOpen(attention, null, loadedAt, ({ code }) => code !== VOID_CONTRADICTED);
-  const failure = lastOpen(attention, 'failure', loadedAt);
+  const since = recorded.flatMap(({ version, fact }) =>
+    fact !== undefined && version >= (current?.version ?? 0) ? [fact] : [],
+  );
+  const open = lastOpen(since, null, ({ code }) => code !== VOID_CONTRADICTED);
+  const failure = lastOpen(since, 'failure');
   const decided = decideState({
     createdAt: createdAt ?? firstSeenAt,
     finalizedAt,
@@ -80,9 +86,52 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
     attention_lines: attention.length,
     void_basis: voided.basis,
     restored_at: restoredAt,
-    past_voids: voided.past.length === 0 ? null : JSON.stringify(voided.past),
+    last_version: Math.max(0, ...loads.map(({ version }) => version)),
+    counts_since: current === null ? null : (now?.since ?? null),
+    past_counts: pastCounts(counts),
   };
   return { row, discrepancies: discrepanciesOf(lines, current, header.cells) };
+}
+
+interface CountingSpan {
+  readonly since: string;
+  readonly load_id: number | null;
+  /** Since when it was void; null: it counted. */
+  readonly voided_at: string | null;
+}
+
+/** From each instant to the next, which load counted and whether it was void; the last one is the present. */
+function countingSpans(
+  changes: readonly CountingChange[],
+  voids: DerivedVoid['spans'],
+): readonly CountingSpan[] {
+  const instants = [
+    ...changes.map(({ at }) => at),
+    ...voids.flatMap(({ since, until }) => (until === null ? [since] : [since, until])),
+  ];
+  const spans: CountingSpan[] = [];
+  let [change, open] = [0, 0];
+  for (const since of [...new Set(instants)].sort()) {
+    while ((changes[change]?.at ?? '~') <= since) change += 1;
+    while ((voids[open]?.until ?? '~') <= since) open += 1;
+    const from = voids[open]?.since ?? '~';
+    const span = {
+      load_id: changes[change - 1]?.load?.load_id ?? null,
+      voided_at: from <= since ? from : null,
+    };
+    const before = spans.at(-1);
+    if (before?.load_id !== span.load_id || before.voided_at !== span.voided_at)
+      spans.push({ since, ...span });
+  }
+  return spans;
+}
+
+function pastCounts(spans: readonly CountingSpan[]): string | null {
+  const past = spans
+    .slice(0, -1)
+    .map((span, index) => ({ ...span, until: spans[index + 1]?.since }))
+    .filter(({ load_id }) => load_id !== null);
+  return past.length === 0 ? null : JSON.stringify(past);
 }
 
 interface Moments {

@@ -1,6 +1,6 @@
 /**
- * A void counts from the time it is recorded. An operator's restore undoes all voids recorded before it, so that a repeated
- * event changes nothing; a later void counts again.
+ * A void counts from the time it is recorded. An operator's restore undoes the void events that it names, so that a repeated event
+ * changes nothing; every other void counts again, whatever its clock says.
  */
 
 import {
@@ -12,6 +12,7 @@ import {
   type Rank,
 } from '../../lib/wire/names.ts';
 import type { VoidBasis } from '../../lib/wire/warehouse-requests.ts';
+import type { Recorded } from './derive-current.ts';
 import {
   type AttentionLine,
   compare,
@@ -19,7 +20,6 @@ import {
   HEADER_CELLS,
   type HeaderCell,
   type HeaderCells,
-  latest,
 } from './invoice-lines.ts';
 
 /** The type of an event decides, whatever status its payload has (a contradiction is a discrepancy). */
@@ -44,9 +44,11 @@ export function deriveHeader(evidence: readonly Evidence[]): {
 } {
   // Details without a known status describe the invoice as it is, so their header ranks with the best of the others.
   const unranked = Math.max(0, ...evidence.filter((line) => rankOf(line) !== 'voided').map(headerRank));
-  const order = (line: Evidence): string =>
-    `${rankOf(line) === 'nothing' ? unranked : headerRank(line)}${line.event_time}${line.event_id ?? ''}`;
-  const byHeader = evidence.toSorted((a, b) => compare(order(b), order(a)));
+  const rank = (line: Evidence): number => (rankOf(line) === 'nothing' ? unranked : headerRank(line));
+  // An answer of the service precedes what events state, and the last answer the others: no clock decides.
+  const byHeader = evidence.toSorted(
+    (a, b) => rank(b) - rank(a) || (b.entry ?? -1) - (a.entry ?? -1) || compare(eventOrder(b), eventOrder(a)),
+  );
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
   const cellOf = (cell: HeaderCell): string | number | null =>
     byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
@@ -66,63 +68,76 @@ function headerRank(line: Evidence): number {
   return HEADER_RANK[rankOf(line)];
 }
 
+function eventOrder(line: Evidence): string {
+  return line.event_time + (line.event_id ?? '');
+}
+
 function statusOrder(line: Evidence): string {
-  return `${RANKS.indexOf(rankOf(line))}${line.event_time}${line.event_id ?? ''}`;
+  return `${RANKS.indexOf(rankOf(line))}${eventOrder(line)}`;
 }
 
 export const VOID_CONTRADICTED = 'void-contradicted';
 const VOID_UNCONFIRMED = 'void-unconfirmed';
+
+interface Span {
+  readonly since: string;
+  /** null: to the present. */
+  readonly until: string | null;
+}
 
 export interface DerivedVoid {
   /** ISO 8601 UTC; null: not voided. */
   readonly voidedAt: string | null;
   readonly basis: VoidBasis | null;
   readonly restoredAt: string | null;
-  /** Voids that were undone; no total included the invoice between these times. */
-  readonly past: readonly { readonly voided_at: string; readonly restored_at: string }[];
+  /** When the invoice was void, in order and apart from each other. */
+  readonly spans: readonly Span[];
   readonly denial: AttentionLine | null;
 }
 
-export function deriveVoid(evidence: readonly Evidence[], attention: readonly AttentionLine[]): DerivedVoid {
+export function deriveVoid(evidence: readonly Evidence[], recorded: readonly Recorded[]): DerivedVoid {
+  const restores = recorded.filter(({ fact }) => fact?.kind === 'restored');
+  /** By the id of a void event, when the first restore that names it was recorded. */
+  const endOf = new Map<string, string>();
+  for (const { at, fact } of restores.toReversed())
+    for (const id of fact?.names?.split(',') ?? []) endOf.set(id, at);
   const voids = evidence
     .filter((line) => rankOf(line) === 'voided')
-    .toSorted((a, b) => compare(a.recorded_at, b.recorded_at));
-  const restores = attention
-    .filter(({ kind }) => kind === 'restored')
-    .map(({ recorded_at }) => recorded_at)
-    .sort();
-  const past: { voided_at: string; restored_at: string }[] = [];
-  let since = '';
-  for (const restored_at of restores) {
-    const first = voids.find(({ recorded_at: at }) => at > since && at <= restored_at);
-    if (first !== undefined) past.push({ voided_at: first.recorded_at, restored_at });
-    since = restored_at;
-  }
-  const open = voids.filter(({ recorded_at: at }) => at > since);
-  const voidedAt = open[0]?.recorded_at ?? null;
-  const restoredAt = restores.at(-1) ?? null;
-  const times = { voidedAt, restoredAt, past };
-  if (voidedAt === null) return { ...times, basis: null, denial: null };
-  const isConfirmed = open.some(({ event_id }) => event_id === null);
-  if (isConfirmed) return { ...times, basis: 'details', denial: null };
-  const denial = lastOpen(attention, null, since, ({ code }) => code === VOID_CONTRADICTED);
-  if (denial !== null) return { ...times, basis: 'contradicted', denial };
-  const unanswered = lastOpen(attention, 'failure', since, ({ code }) => code === VOID_UNCONFIRMED);
-  return { ...times, basis: unanswered === null ? 'event' : 'unanswered', denial: null };
+    .map(({ event_id: id, recorded_at: at }) => {
+      const until = id === null ? null : (endOf.get(id) ?? null);
+      return { id, since: until !== null && until < at ? until : at, until };
+    });
+  const spans = union(voids);
+  const open = voids.filter(({ until }) => until === null);
+  const last = spans.at(-1);
+  const voidedAt = last?.until === null ? last.since : null;
+  const derived = { voidedAt, spans, restoredAt: restores.at(-1)?.fact?.recorded_at ?? null };
+  if (open.length === 0) return { ...derived, basis: null, denial: null };
+  if (open.some(({ id }) => id === null)) return { ...derived, basis: 'details', denial: null };
+  const facts = recorded.flatMap(({ fact }) => fact ?? []);
+  const since = facts.slice(facts.findLastIndex(({ kind }) => kind === 'restored') + 1);
+  const denial = lastOpen(since, null, ({ code }) => code === VOID_CONTRADICTED);
+  if (denial !== null) return { ...derived, basis: 'contradicted', denial };
+  const unanswered = lastOpen(since, 'failure', ({ code }) => code === VOID_UNCONFIRMED);
+  return { ...derived, basis: unanswered === null ? 'event' : 'unanswered', denial: null };
 }
 
-/** The newest open line of the kind after an instant that no later or simultaneous line of the kind ends. */
+function union(spans: readonly Span[]): readonly Span[] {
+  const apart: { since: string; until: string | null }[] = [];
+  for (const { since, until } of spans.toSorted((a, b) => compare(a.since, b.since))) {
+    const last = apart.at(-1);
+    if (last === undefined || (last.until !== null && last.until < since)) apart.push({ since, until });
+    else if (last.until !== null && (until === null || until > last.until)) last.until = until;
+  }
+  return apart;
+}
+
+/** @param facts in the order of the ledger @returns the last open one of the kind that no later one of the kind ends */
 export function lastOpen(
-  attention: readonly AttentionLine[],
+  facts: readonly AttentionLine[],
   kind: AttentionLine['kind'],
-  since: string,
   isMeant: (line: AttentionLine) => boolean = () => true,
 ): AttentionLine | null {
-  const lines = attention.filter((line) => line.kind === kind);
-  const end =
-    latest([since, ...lines.filter((line) => !line.is_open).map((line) => line.recorded_at)]) ?? since;
-  const [last] = lines
-    .filter((line) => line.is_open && line.recorded_at > end && isMeant(line))
-    .toSorted((a, b) => compare(b.recorded_at + (b.code ?? ''), a.recorded_at + (a.code ?? '')));
-  return last ?? null;
+  const last = facts.findLast((line) => line.kind === kind && (!line.is_open || isMeant(line)));
+  return last?.is_open === true ? last : null;
 }

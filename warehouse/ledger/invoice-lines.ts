@@ -23,7 +23,10 @@ export type HeaderCells = Readonly<Record<Exclude<HeaderCell, 'stated_shipments'
 /** An accepted event (with `event_id`) or a details response (without). */
 export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
+  /** By the sender's clock, at most two minutes after its receipt. */
   readonly event_time: string;
+  /** Of details: rising in the order of the ledger; null: an event. */
+  readonly entry: number | null;
   readonly event_id: string | null;
   readonly event_type: string | null;
   readonly invoice_status: string | null;
@@ -62,14 +65,18 @@ export interface AttentionLine {
   /** null: needs attention. `failure`: a failure that is retried. `hash`: named by the service. The others are decisions. */
   readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
   readonly decided_by: string | null;
-  /** The chosen file (`version`) or the named hash (`hash`). A choice counts from `counts_from`. */
+  /** The chosen file (`version`) or the named hash (`hash`). */
   readonly file_sha256: string | null;
-  readonly counts_from: string | null;
+  /** The newest version that the ledger had; null: the writer does not know the versions. */
+  readonly after_version: number | null;
+  /** Comma-separated: the ids of the void events that `restored` answers, or the hashes that `version` decides against. */
+  readonly names: string | null;
 }
 
 export interface InvoiceLines {
   readonly evidence: readonly Evidence[];
   readonly loads: readonly LoadLine[];
+  /** In the order of the ledger. */
   readonly attention: readonly AttentionLine[];
 }
 
@@ -95,8 +102,11 @@ export interface InvoiceRow extends HeaderCells {
   readonly attention_lines: number;
   readonly void_basis: VoidBasis | null;
   readonly restored_at: string | null;
-  /** JSON list of undone voids, each with `voided_at` and `restored_at`; null: none. */
-  readonly past_voids: string | null;
+  readonly last_version: number;
+  /** Since when the current load counts, or is void as now; null: nothing is loaded. */
+  readonly counts_since: string | null;
+  /** JSON list of earlier spans, each with `load_id`, `voided_at`, `since` and `until`; null: none. */
+  readonly past_counts: string | null;
 }
 
 export interface DiscrepancyLine {

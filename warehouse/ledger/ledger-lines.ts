@@ -65,7 +65,8 @@ export function factLines(facts: readonly Fact[]): FactLines {
       const line = attentionLine(fact);
       if (line === null) continue;
       invoiceIds.add(invoice_id);
-      lines.attention.push({ recorded_at, invoice_id, ...EMPTY_ATTENTION, ...line });
+      const after_version = 'afterVersion' in fact ? (fact.afterVersion ?? null) : null;
+      lines.attention.push({ recorded_at, invoice_id, ...EMPTY_ATTENTION, after_version, ...line });
     }
   }
   return { ...lines, invoiceIds: [...invoiceIds] };
@@ -73,7 +74,7 @@ export function factLines(facts: readonly Fact[]): FactLines {
 
 const EMPTY_ATTENTION = {
   ...{ is_open: true, code: null, reason: null },
-  ...{ kind: null, decided_by: null, file_sha256: null, counts_from: null },
+  ...{ kind: null, decided_by: null, file_sha256: null, after_version: null, names: null },
 } as const;
 
 function attentionLine(fact: Fact): Line | null {
@@ -87,11 +88,11 @@ function attentionLine(fact: Fact): Line | null {
     case 'recovered':
       return { kind: 'failure', is_open: false };
     case 'restored':
-      return { kind: 'restored', reason: fact.reason, decided_by: fact.by };
+      return { kind: 'restored', reason: fact.reason, decided_by: fact.by, names: fact.voids.join(',') };
     case 'version-chosen':
       return {
         ...{ kind: 'version', reason: fact.reason, decided_by: fact.by },
-        ...{ file_sha256: fact.sha256, counts_from: instant(fact.countsFrom) },
+        ...{ file_sha256: fact.sha256, names: fact.overruled.join(',') },
       };
     case 'hash-answered':
       return { kind: 'hash', file_sha256: fact.sha256 };

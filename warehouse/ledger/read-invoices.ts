@@ -16,6 +16,7 @@ export interface InvoiceSummary {
   readonly stateSince: string;
   readonly loadedSha256: string | null;
   readonly loadedVersion: number | null;
+  readonly lastVersion: number;
   readonly shipments: number | null;
   readonly billingCost: string | null;
 }

@@ -74,7 +74,7 @@ async function readLines(ledgers: Ledgers, { invoiceId, details, at }: FileToChe
   const named = hash === null ? [] : [{ kind: 'hash-answered', at, invoiceId, ...hash } as const];
   const added = factLines([{ kind: 'details', at, invoiceId, ...answered }, ...named]);
   const empty = {
-    ...{ event_time: at, event_id: null, event_type: null },
+    ...{ event_time: at, entry: Number.MAX_SAFE_INTEGER, event_id: null, event_type: null },
     ...{ announced_sha256: null, announced_size_bytes: null },
   };
   const evidence = added.details.map((line) => ({ ...line, ...empty }) as unknown as Evidence);

@@ -247,10 +247,5 @@ function alreadyLoaded({ sha256 }: FileOfInvoice, lines: InvoiceLines | undefine
   if (lines === undefined || derived === null) return null;
   const load = lines.loads.find((line) => line.file_sha256 === sha256);
   if (load === undefined) return null;
-  const counting = lines.loads.find((line) => line.load_id === derived.row.current_load_id);
-  return {
-    outcome: 'already_loaded',
-    countingVersion: counting?.version ?? null,
-    ...loadedRows(load, derived, lines),
-  };
+  return { outcome: 'already_loaded', ...loadedRows(load, derived, lines) };
 }

@@ -70,8 +70,9 @@ create table internal.attention_ledger (
     reason varchar,
     kind varchar,                           -- failure, restored, version; null: needs attention
     decided_by varchar,                     -- user name of the operator; null: billsync
-    file_sha256 varchar,                    -- version: the chosen file
-    counts_from timestamp                   -- version: as if announced at this instant
+    file_sha256 varchar,                    -- version: the chosen file; hash: the named one
+    after_version integer,                  -- the newest version that the ledger had; null: not known
+    names varchar                           -- restored: ids of its void events; version: hashes it decides against
 );
 
 create table internal.file_ledger (
@@ -165,7 +166,9 @@ create table internal.invoice_state (
     attention_lines integer,                -- rows of attention_ledger; null: none
     void_basis varchar,                     -- event, details, unanswered, contradicted; null: not voided
     restored_at timestamp,
-    past_voids varchar                      -- JSON list of voids that were undone; null: none
+    last_version integer not null default 0, -- 0: nothing was loaded
+    counts_since timestamp,                 -- since when the current load counts, or is void as now; null: nothing is loaded
+    past_counts varchar                     -- JSON list of earlier spans: load_id, voided_at, since, until; null: none
 );
 
 -- Two first loads of the same invoice cannot both commit.

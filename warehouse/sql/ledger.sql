@@ -178,27 +178,30 @@ where not exists (select 1 from ingest_cursors where stream = 'loads')
 -- name: read-attention
 -- For DuckDB and PostgreSQL.
 select invoice_id::text as invoice_id, iso(recorded_at) as recorded_at, is_open, code, reason, kind, decided_by, file_sha256,
-    iso(counts_from) as counts_from
+    after_version, names
 from attention_ledger
 where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and recorded_at >= $since::timestamp
+order by rowid
 
 -- name: read-cursors
 select stream, position from ingest_cursors
 
 -- name: read-evidence
--- Lines are nearly in the order of their time, so that older row groups are skipped. For DuckDB and PostgreSQL.
+-- Lines are nearly in the order of their time, so that older row groups are skipped. The clock of the sender orders events only up to
+-- two minutes after their receipt. For DuckDB and PostgreSQL.
 select
-    invoice_id::text as invoice_id, iso(received_at) as recorded_at, iso(coalesce(event_timestamp, received_at)) as event_time,
-    event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id, partner_tenant_id,
-    invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
+    invoice_id::text as invoice_id, iso(received_at) as recorded_at,
+    iso(least(coalesce(event_timestamp, received_at), received_at + interval '2 minutes')) as event_time,
+    null::float8 as entry, event_id, event_type, invoice_status, partner_id, partner_invoice_id, invoice_level, tenant_id,
+    partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date, currency_code, stated_total,
     stated_shipments::float8 as stated_shipments, announced_sha256, announced_size_bytes::float8 as announced_size_bytes
 from event_ledger
 where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and verdict = 'accepted' and not is_test_event
     and received_at >= $since::timestamp
 union all
 select
-    invoice_id::text, iso(recorded_at), iso(recorded_at), null, null, invoice_status, partner_id, partner_invoice_id, invoice_level,
-    tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
+    invoice_id::text, iso(recorded_at), iso(recorded_at), rowid::float8, null, null, invoice_status, partner_id,
+    partner_invoice_id, invoice_level, tenant_id, partner_tenant_id, invoice_number, invoice_start_date, invoice_end_date, invoice_date, invoice_due_date,
     currency_code, stated_total, stated_shipments::float8, null, null
 from details_ledger
 where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and recorded_at >= $since::timestamp
@@ -226,7 +229,7 @@ with chosen as materialized (
 select
     i.invoice_id::text as invoice_id, i.tenant_id, i.partner_tenant_id, i.state, i.reason_code, i.reason, i.void_basis,
     iso(i.restored_at) as restored_at, iso(i.state_since) as state_since,
-    l.file_sha256 as loaded_sha256, l.version as loaded_version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
+    l.file_sha256 as loaded_sha256, l.version as loaded_version, i.last_version, l.shipments::float8 as shipments, l.billing_cost::text as billing_cost
 from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
 

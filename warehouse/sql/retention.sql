@@ -33,7 +33,7 @@ settled as (
                 i.voided_at < $before::timestamp and k.load_id is distinct from (select max(load_id) from loads)
             when i.state <> 'loaded' then false
             when k.load_id is null then true
-            else k.load_id <> i.current_load_id and k.load_id not in (select load_id from current_loads_as_known_on($before || 'Z'))
+            else k.load_id not in (select load_id from counting_spans() where until is null or until > $before::timestamp)
         end as is_removable
     from known as k
     join invoice_state as i on i.invoice_id = k.invoice_id

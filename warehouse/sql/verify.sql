@@ -77,6 +77,6 @@ select
     iso(first_seen_at) as first_seen_at, iso(created_at) as created_at, iso(finalized_at) as finalized_at,
     iso(first_loaded_at) as first_loaded_at, iso(loaded_at) as loaded_at, iso(voided_at) as voided_at,
     iso(attention_at) as attention_at, iso(resolved_at) as resolved_at, versions, attention_lines, void_basis,
-    iso(restored_at) as restored_at, past_voids
+    iso(restored_at) as restored_at, last_version, iso(counts_since) as counts_since, past_counts
 from invoice_state
 order by invoice_id

@@ -7,8 +7,6 @@ select
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id
 from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
-join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
+join loads_as_known_on(known_on) as c on c.load_id = r.load_id
 join internal.owned_invoices as i on i.invoice_id = c.invoice_id
--- A column, since the instant may be a subquery, which a lambda does not accept.
-cross join (select utc_of(known_on) as instant) as k
-where void_since(i.voided_at, i.past_voids, k.instant) is null;
+where c.voided_at is null;

@@ -5,10 +5,9 @@ select
     coalesce(i.invoice_level, 'unknown') as invoice_level,
     {{r.cells but tenant}}, r.row_number, l.file_sha256,
     l.loaded_at at time zone 'UTC' as loaded_at, r.added_columns, i.partner_id,
-    void_since(i.voided_at, i.past_voids, k.instant) at time zone 'UTC' as voided_at
+    c.voided_at at time zone 'UTC' as voided_at
 from internal.shipment_rows as r
 join internal.loads as l on l.load_id = r.load_id
-join current_loads_as_known_on(known_on) as c on c.load_id = r.load_id
+join loads_as_known_on(known_on) as c on c.load_id = r.load_id
 join internal.owned_invoices as i on i.invoice_id = c.invoice_id
-cross join (select utc_of(known_on) as instant) as k
-where void_since(i.voided_at, i.past_voids, k.instant) is not null;
+where c.voided_at is not null;

@@ -102,7 +102,11 @@ select
     l.currency_code, l.billing_cost::varchar as stated_total, l.shipments as stated_shipments,
     l.loaded_at - interval 1 day as first_seen_at, l.loaded_at - interval 1 day as created_at,
     l.loaded_at as finalized_at, l.loaded_at as first_loaded_at, l.loaded_at,
-    case when l.load_id % 97 = 5 then l.loaded_at + interval 20 day end as voided_at, 1 as versions
+    case when l.load_id % 97 = 5 then l.loaded_at + interval 20 day end as voided_at, 1 as versions, 1 as last_version,
+    case when l.load_id % 97 = 5 then l.loaded_at + interval 20 day else l.loaded_at end as counts_since,
+    case when l.load_id % 97 = 5 then json_array(json_object(
+        'load_id', l.load_id, 'voided_at', null, 'since', l.loaded_at, 'until', l.loaded_at + interval 20 day
+    ))::varchar end as past_counts
 from loads as l
 join billed as b on b.load_id = l.load_id;
 

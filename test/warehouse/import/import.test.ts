@@ -67,9 +67,10 @@ describe('importFile', () => {
     const [first, second] = [aCsv(), aCsv([{}, {}])];
     await imported(first);
     await imported(second);
-    const again = { outcome: 'already_loaded', version: 1, countingVersion: 2 };
+    const outrankedBy = { version: 2, sha256: sha256(second), proof: 'later' };
+    const again = { outcome: 'already_loaded', version: 1, outrankedBy };
     expect((await imported(first)).outcome).toMatchObject(again);
-    expect((await imported(second)).outcome).toMatchObject({ ...again, version: 2 });
+    expect((await imported(second)).outcome).toMatchObject({ version: 2, outrankedBy: null });
   });
 
   test('keeps a refused file in quarantine until another file of the invoice is loaded', async () => {

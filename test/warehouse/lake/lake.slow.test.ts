@@ -68,7 +68,8 @@ async function standingsIn(warehouse: Warehouse): Promise<readonly LedgerStatus[
   return standings.toSorted((a, b) => a.invoiceId.localeCompare(b.invoiceId));
 }
 
-describe('the warehouse over a lake', () => {
+// Each test goes on with the lake that the earlier ones have filled.
+describe('the warehouse over a lake', { shuffle: false }, () => {
   test('returns the same rows as a single file, and converts to one and back without a difference', async () => {
     await playStory(t);
     expect((await t.warehouse.verify({ full: true })).drift).toEqual([]);

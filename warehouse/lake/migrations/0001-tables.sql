@@ -61,7 +61,8 @@ create table details_ledger (
     invoice_due_date text,
     currency_code text,
     stated_total text,
-    stated_shipments bigint
+    stated_shipments bigint,
+    rowid bigint generated always as identity
 );
 create index on details_ledger (invoice_id);
 
@@ -74,7 +75,9 @@ create table attention_ledger (
     kind text,
     decided_by text,
     file_sha256 text,
-    counts_from timestamp
+    after_version integer,
+    names text,
+    rowid bigint generated always as identity
 );
 create index on attention_ledger (invoice_id);
 
@@ -150,7 +153,9 @@ create table invoice_state (
     attention_lines integer,
     void_basis text,
     restored_at timestamp,
-    past_voids text
+    last_version integer not null default 0,
+    counts_since timestamp,
+    past_counts text
 );
 
 create table discrepancy_lines (
