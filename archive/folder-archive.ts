@@ -13,6 +13,8 @@ export function isArchiveThere(root: string): boolean {
 }
 
 export async function openFolderArchive(root: string): Promise<Archive> {
+  if (exists(join(root, 'events', 'by-id')) || exists(join(root, 'events', 'log')))
+    throw new ArchiveError('other-layout', ['a bucket', 'a folder'], { subject: root });
   await makeFolder(root);
   const events = await openEventFolder(join(root, 'events'));
   const files = await openFileFolder(join(root, 'files'));

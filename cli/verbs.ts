@@ -60,6 +60,7 @@ const SECTIONS: Readonly<
     rebuild: ['rebuild the warehouse from the archive alone', () => import('./commands/rebuild.ts')],
     purge: ['remove old data that no report needs', () => import('./commands/purge.ts')],
     hold: ['exempt an invoice, a tenant or everything from purges', () => import('./commands/hold.ts')],
+    archive: ['copy the archive to a folder or a bucket', () => import('./commands/archive.ts')],
     audit: ['show the audit log and verify that it is intact', () => import('./commands/audit.ts')],
     'user-files': [
       'rules, tables and other files that people make',

@@ -1,10 +1,12 @@
 /**
- * An append-only log as keys that begin with the instant of the append by S3's clock. A late append is repeated, so a reader
- * that lists the last minutes again misses no confirmed line; its cursor has the fingerprints of the keys of these minutes.
+ * An append-only log as keys that begin with the instant of the append by S3's clock. Appends of one process are in their order. A
+ * late append is repeated, so a reader that lists the last minutes again misses no confirmed line; its cursor has the fingerprints
+ * of the keys of these minutes.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { CursorError } from '../archive.ts';
+import { ArchiveError } from '../errors.ts';
 import type { S3Bucket } from './bucket.ts';
 
 const MAX_LATE_MS = 2 * 60_000;
@@ -13,11 +15,13 @@ const OVERLAP_MS = 5 * 60_000;
 
 export function createS3Log(bucket: S3Bucket, folder: string) {
   const instantOf = (key: string): string => key.slice(folder.length + 1, folder.length + 25);
+  let lastMs = 0;
   return {
     async append(name: string, text: string): Promise<void> {
       for (;;) {
         const unique = randomBytes(6).toString('hex');
-        const stampedMs = await bucket.serverNow();
+        const stampedMs = Math.max(await bucket.serverNow(), lastMs + 1);
+        lastMs = stampedMs;
         await bucket.putIfAbsent(`${folder}/${new Date(stampedMs).toISOString()}~${unique}~${name}`, text);
         if ((await bucket.serverNow()) - stampedMs <= MAX_LATE_MS) return;
       }
@@ -31,6 +35,8 @@ export function createS3Log(bucket: S3Bucket, folder: string) {
       const keys: string[] = [];
       const all: string[] = [];
       for await (const key of bucket.list(folder, from === '' ? undefined : from)) {
+        if (key === `${folder}/journal.ndjson`)
+          throw new ArchiveError('other-layout', ['a folder', 'a bucket'], { subject: key });
         all.push(key);
         if (!seen.has(fingerprint(key))) keys.push(key);
       }
