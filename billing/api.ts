@@ -1,4 +1,5 @@
 import type { Settings } from '../lib/config/settings.ts';
+import { rememberSecret } from '../lib/log/passing-secrets.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
 import { MalformedAnswerError } from '../lib/wire/json.ts';
@@ -209,6 +210,7 @@ export function createTokenSource(
     // The token's lifetime counts from before the request.
     const requestedAtMs = monotonicMs();
     const { accessToken, expiresInSeconds } = await fetch();
+    rememberSecret(accessToken);
     const lifeMs = expiresInSeconds * 1_000;
     const expiresAtMs = requestedAtMs + lifeMs;
     const renewAtMs = expiresAtMs - Math.min(lifeMs * RENEWED_SHARE, MAX_RENEWED_MS);

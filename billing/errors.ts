@@ -1,5 +1,6 @@
 /** Messages contain hosts, never the rest of a URL. */
 
+import { withoutPassingSecrets } from '../lib/log/passing-secrets.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import type { ErrorBody } from '../lib/wire/api.ts';
 import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/wire/errors.ts';
@@ -120,7 +121,12 @@ export class BillingError extends errorClass(WITH_DEFAULTS) {
       ...details
     }: ErrorDetails & { readonly retryAfterSeconds?: number | null } = {},
   ) {
-    super(code, values, details);
+    // A message is stored with its invoice, and shown; answers may repeat what they were sent.
+    super(
+      code,
+      values.map((value) => (typeof value === 'string' ? withoutPassingSecrets(value) : value)),
+      details,
+    );
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { type Dispatcher, errors } from 'undici';
 import { type ComparedClock, createServerClock } from '../lib/health/clocks.ts';
+import { rememberQuery } from '../lib/log/passing-secrets.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import { targetOf } from './address-guard.ts';
@@ -81,6 +82,7 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
 
   async function openOnce(request: HttpRequest): Promise<HttpStream> {
     const { url, path } = targetOf(request.url);
+    rememberQuery(path);
     const subject = { host: url.host, path: path.replace(/\?.*$/s, '') };
     await waitForPause(subject, request.signal);
     try {

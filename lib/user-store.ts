@@ -3,12 +3,14 @@
  * have the same.
  */
 
+import { lstatSync, statSync } from 'node:fs';
 import { readdir, truncate } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { dataFolder } from './files/data-folder.ts';
 import { appendDurably, makeFolder, removeIfThere, replaceDurably } from './files/durable-files.ts';
 import { readIfThere, replaceFile } from './files/files.ts';
 import { takeLock } from './files/lock-file.ts';
+import { isTrustedOwner, userName } from './files/trusted-path.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
 import { naming, systemCode } from './system-errors.ts';
 import { EXIT, errorClass } from './wire/errors.ts';
@@ -50,8 +52,14 @@ class UserStoreError extends errorClass({
     exitCode: EXIT.locked,
     hint: 'nothing was changed: end that process if it hangs, then try again',
   },
+  'user-file-foreign': {
+    message: '%s is not read: it belongs to %s, or every user may write to it',
+    exitCode: EXIT.usage,
+    hint: 'another user may have planted it: look at it, then make it yours alone (chown, chmod go-w) or remove it',
+  },
 }) {}
 
+const WRITABLE_BY_ALL = 0o002;
 const elsewhere = new Map<string, () => Promise<UserStore>>();
 
 /** @param open null: the files are in `user` of the data folder */
@@ -82,9 +90,22 @@ export function wholeLines(file: Buffer | null): Buffer {
   return file === null ? Buffer.alloc(0) : file.subarray(0, file.lastIndexOf(LINE_END) + 1);
 }
 
+/** Rules and views decide what is reported. The user of the data folder may be another one than the reader. */
+function refuseForeign(path: string, dataDir: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  const owner = statSync(dataDir).uid;
+  const isForeign = found.uid !== owner && !isTrustedOwner(found.uid);
+  if (isForeign || (!found.isSymbolicLink() && (found.mode & WRITABLE_BY_ALL) !== 0))
+    throw new UserStoreError('user-file-foreign', [path, userName(found.uid)]);
+}
+
 export function folderStore(folder: string): UserStore {
   const place = (path: string): string => join(folder, path);
-  const read = (path: string): Promise<Buffer | null> => readIfThere(place(path)).catch(naming(place(path)));
+  const read = async (path: string): Promise<Buffer | null> => {
+    refuseForeign(place(path), dirname(folder));
+    return readIfThere(place(path)).catch(naming(place(path)));
+  };
 
   async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
     const turn = turns.get(place(path)) ?? createSemaphore(1);

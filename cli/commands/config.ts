@@ -47,14 +47,14 @@ function showSettings(command: Command): void {
     );
     return;
   }
+  output.text(`Settings file: ${effective.file ?? 'none'}\n`);
   output.rows(all, [
     { title: 'setting', value: ({ name }) => name },
     { title: 'value', value: ({ value }) => value, canShrink: true },
     { title: 'from', value: ({ name, origin, from }) => whereFrom(name, origin, from) },
   ]);
   output.note(
-    `Temporal: ${effective.settings.temporalConfigured ? 'configured by TEMPORAL_*' : 'embedded'}. ` +
-      `Settings file: ${effective.file ?? 'none'}.`,
+    `Temporal: ${effective.settings.temporalConfigured ? 'configured by TEMPORAL_*' : 'embedded'}.`,
   );
 }
 

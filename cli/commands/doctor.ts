@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { EXIT } from '../../lib/wire/errors.ts';
 import type { Diagnosis } from '../doctor/diagnose.ts';
 import { paint } from '../terminal/table.ts';
 import { contextOf, verb } from '../verb.ts';
@@ -11,14 +12,17 @@ export function command(): Command {
   )
     .ndjson()
     .action(async (_flags: unknown, command: Command) => {
-      const { settings, output } = contextOf(command);
+      const { settings, effective, output } = contextOf(command);
       const { diagnose, exitCodeOf } = await import('../doctor/diagnose.ts');
       const diagnoses: Diagnosis[] = [];
-      for await (const diagnosis of diagnose(settings)) {
+      const add = (diagnosis: Diagnosis): void => {
         diagnoses.push(diagnosis);
         if (output.form === 'table') output.text(`${line(diagnosis)}\n`);
         if (output.form === 'ndjson') output.line(diagnosis);
-      }
+      };
+      const detail = effective.file ?? 'none; flags, environment and defaults decide';
+      add({ check: 'settings file', result: 'ok', detail, hint: null, exit_code: EXIT.done });
+      for await (const diagnosis of diagnose(settings)) add(diagnosis);
       if (output.form === 'json') output.rows(diagnoses, []);
       process.exitCode = exitCodeOf(diagnoses);
     });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
 import { settingsFileTemplate } from '../../lib/config/setting-definitions.ts';
+import { untrustedReason } from '../../lib/files/trusted-path.ts';
 import { withName } from '../../lib/system-errors.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { outputOf, settingFlags, verb } from '../verb.ts';
@@ -44,4 +45,6 @@ function init(command: Command): void {
   }
   withName(path, () => writeFileSync(path, content, { mode: 0o600 }));
   output.note(`Wrote ${path}. Fill it in, then run \`billsync doctor\`.`);
+  const untrusted = named === undefined ? untrustedReason(path) : null;
+  if (untrusted !== null) output.warn(`It is read only when --config names it, because ${untrusted}.`);
 }

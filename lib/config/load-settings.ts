@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isTrustedOwner, untrustedReason, userName } from '../files/trusted-path.ts';
 import {
   findSettingsFile,
   findText,
@@ -32,12 +34,29 @@ export function loadEffectiveSettings(sources: SettingsSources): EffectiveSettin
   const problems: SettingsProblem[] = [];
   const named = sources.flags?.BILLSYNC_CONFIG ?? (sources.env.BILLSYNC_CONFIG || undefined);
   const path = findSettingsFile({ named, cwd: sources.cwd });
+  const untrusted = path === null || named !== undefined ? null : untrustedReason(path);
+  if (path !== null && untrusted !== null) {
+    const message = `is not read, because ${untrusted}; if it is yours, remove that right, or name it with --config or BILLSYNC_CONFIG`;
+    throw new SettingsError([{ setting: path, message }]);
+  }
   const file = path === null ? null : readSettingsFile(path, problems);
   problems.push(...unknownVariables(sources.env));
   const origins = SETTING_DEFINITIONS.map((definition) => findText(definition, { sources, file, problems }));
   const settings = buildSettings(origins, { file, sources, problems });
+  if (settings !== null) refuseForeignDataFolder(settings.dataDir, origins);
   if (settings === null) throw new SettingsError(problems);
   return { settings, origins, file: path };
+}
+
+/** One that a setting names may belong to the user of a service. */
+function refuseForeignDataFolder(dataDir: string, origins: readonly SettingOrigin[]): void {
+  const isNamed = origins.some(
+    ({ definition, origin }) => definition.variable === 'BILLSYNC_DATA_DIR' && origin !== 'default',
+  );
+  const owner = statSync(dataDir, { throwIfNoEntry: false })?.uid ?? 0;
+  if (isNamed || isTrustedOwner(owner)) return;
+  const message = `is not used, because it belongs to ${userName(owner)}; name it with BILLSYNC_DATA_DIR if it is meant`;
+  throw new SettingsError([{ setting: dataDir, message }]);
 }
 
 function buildSettings(

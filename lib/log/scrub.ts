@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { withoutUrlQueries } from '../wire/text.ts';
+import { withoutPassingSecrets } from './passing-secrets.ts';
 
 export type Scrub = (text: string) => string;
 
@@ -23,7 +24,7 @@ export function createScrub(
   const secrets = new RegExp(spellings.length === 0 ? '(?!)' : spellings.join('|'), 'g');
   return (text) => {
     // Before URLs are cut, since a secret without its tail would not be recognized.
-    return withoutUrlQueries(text.replace(secrets, MASK))
+    return withoutPassingSecrets(withoutUrlQueries(text.replace(secrets, MASK)))
       .replace(/\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})/gi, maskCredentials)
       .replace(
         /((?:access_token|client_secret|refresh_token)\\?"?\s*[:=]\s*\\?"?)[^"\s&,{}[\]\\]+/gi,

@@ -25,7 +25,7 @@ export async function open(): Promise<FuzzRun> {
     play(random) {
       // Damage may carry a secret of the file to where none is expected.
       const isDamaged = random.chance(0.15);
-      writeFileSync(path, random.chance(0.5) ? aFile(random, isDamaged) : '');
+      writeFileSync(path, random.chance(0.5) ? aFile(random, isDamaged) : '', { mode: 0o600 });
       const secrets = isDamaged ? [SECRET] : [SECRET, SECRET_OF_FILE];
       try {
         loadSettings({ env: anEnvironment(random), cwd: folder });

@@ -113,6 +113,87 @@ describe('the scrubber', () => {
   });
 });
 
+describe('an access token and a presigned URL', () => {
+  const token = 'eyJ0b2tlbiI6+9abc/DEF-ghi_123456789~xyz==';
+  const signature = 'f00dfeed1234abcd/5678+90AB=';
+  const spellings = (secret: string): readonly string[] => [
+    ...[secret, secret.replace(/=+$/, ''), secret.slice(0, 18), secret.slice(-18), secret.toLowerCase()],
+    ...[
+      encodeURIComponent(secret),
+      encodeURIComponent(secret).toLowerCase(),
+      encodeURIComponent(encodeURIComponent(secret)),
+    ],
+    Buffer.from(secret).toString('hex'),
+    ...['', 'a', 'ab'].flatMap((before) =>
+      (['base64', 'base64url'] as const).map((form) => Buffer.from(`${before}${secret}z`).toString(form)),
+    ),
+    Buffer.from(encodeURIComponent(secret)).toString('base64'),
+  ];
+  const wordsOf = (text: string) => text.match(/[\w+/=%.~-]{12,}/g) ?? [];
+
+  test('are removed from errors, logs and spans in whatever spelling an answer repeats them', async () => {
+    const { caPem, certPem, keyPem } = await makeCertificates();
+    const caFile = join(folder, 'passing-ca.pem');
+    writeFileSync(caFile, caPem);
+    let repeated = '';
+    const server = createServer({ cert: certPem, key: keyPem }, (request, answer) => {
+      const isToken = request.url === '/oauth/token';
+      answer.writeHead(isToken ? 200 : 400, { 'content-type': 'application/json' });
+      answer.end(
+        JSON.stringify(
+          isToken
+            ? { access_token: token, expires_in: 300 }
+            : { error: 'bad', error_description: `you sent ${repeated} here` },
+        ),
+      );
+    });
+    const url = `https://127.0.0.1:${await listen(server)}`;
+    const archive = await openFolderArchive(join(folder, 'passing'));
+    const service = {
+      baseUrl: url,
+      authUrl: url,
+      clientId: 'someone',
+      clientSecret: 'secret-of-client',
+      caFile,
+    };
+    const billing = createBillingService({
+      settings: serviceSettings(service, { dataDir: folder }),
+      archive,
+    });
+    const id = '11111111-1111-4111-8111-111111111111';
+    const presignedUrl = `${url}/file-${id}.csv?X-Date=20261005T101112Z&id=${id}&X-Sig=${encodeURIComponent(signature)}`;
+    const location = {
+      presignedUrl,
+      presignedUrlExpiresAt: '2099-01-01T00:00:00Z',
+      fileHashSha256: 'a'.repeat(64),
+      fileSizeBytes: 9,
+    };
+    const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
+      [token, () => billing.regenerateUrl(id)],
+      [signature, () => billing.downloadCsv({ invoiceId: id, location, source: 'regenerate' })],
+    ];
+    const log = createScrub(settings, { env });
+    for (const [secret, call] of calls) {
+      await attackEach('secrets: repeated by the service', spellings(secret), async (spelling) => {
+        repeated = spelling;
+        const message = await call().then(
+          () => '',
+          (error: Error) => error.message,
+        );
+        const words = wordsOf(spelling);
+        const isClean = (text: string) =>
+          words.every((word) => !text.toLowerCase().includes(word.toLowerCase()));
+        return message.includes('you sent') && isClean(message) && isClean(log(`a span: ${spelling}`));
+      });
+    }
+    await billing.close();
+    await archive.close();
+    server.close();
+    const kept = `invoice ${id} of 20261005T101112Z, file-${id}.csv`;
+    expect(log(kept)).toBe(kept);
+  });
+});
+
 describe('a command', () => {
   const secret = 'client+secret/with "marks"';
   const caFile = join(folder, 'ca.pem');

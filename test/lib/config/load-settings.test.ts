@@ -19,6 +19,11 @@ function problemsOf(run: () => unknown): readonly string[] {
   return [];
 }
 
+/** Others may write to a file of this mask's default, and it is then not read. */
+function writeSettings(cwd: string, text: string): void {
+  writeFileSync(join(cwd, 'billsync.yaml'), text, { mode: 0o600 });
+}
+
 describe('loadSettings', () => {
   test('refuses paths with a question mark', () => {
     const cwd = join(folder(), 'a#b?c');
@@ -33,10 +38,7 @@ describe('loadSettings', () => {
 
   test('ranks flags over environment over file over defaults', () => {
     const cwd = folder();
-    writeFileSync(
-      join(cwd, 'billsync.yaml'),
-      'webhook_port: 1\nadmin_port: 1\noverdue_after: [2h, 3h]\nwebhook_path: /from-file\n',
-    );
+    writeSettings(cwd, 'webhook_port: 1\nadmin_port: 1\noverdue_after: [2h, 3h]\nwebhook_path: /from-file\n');
     const settings = loadSettings({
       cwd,
       env: { BILLSYNC_WEBHOOK_PORT: '2', BILLSYNC_ADMIN_PORT: '2' },
@@ -72,7 +74,7 @@ describe('loadSettings', () => {
 
   test('reports every problem at once with suggestions and without secrets', () => {
     const cwd = folder();
-    writeFileSync(join(cwd, 'billsync.yaml'), 'webhok_port: 1\noverdue_after: soon\n');
+    writeSettings(cwd, 'webhok_port: 1\noverdue_after: soon\n');
     const problems = problemsOf(() =>
       loadSettings({
         cwd,
@@ -97,7 +99,7 @@ describe('loadSettings', () => {
 
   test('does not quote a broken settings file', () => {
     const cwd = folder();
-    writeFileSync(join(cwd, 'billsync.yaml'), 'client_secret: "hunter2\nenvironment: test\n');
+    writeSettings(cwd, 'client_secret: "hunter2\nenvironment: test\n');
     const problems = problemsOf(() => loadSettings({ cwd, env: {} }));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/not valid YAML at line \d+/);
@@ -110,7 +112,7 @@ describe('loadSettings', () => {
     ['aliases that multiply', `a: &a [${'x,'.repeat(20)}x]\n${multiplied(9)}`, /an alias|not a setting/],
   ])('refuses %s without quoting it', (_name, text, reason) => {
     const cwd = folder();
-    writeFileSync(join(cwd, 'billsync.yaml'), text);
+    writeSettings(cwd, text);
     const problems = problemsOf(() => loadSettings({ cwd, env: {} })).join('\n');
     expect(problems).toMatch(reason);
     expect(problems).not.toMatch(/hunter2/);
@@ -161,8 +163,8 @@ describe('loadSettings', () => {
 
   test('gives paths below the endpoint credentials of their own', () => {
     const cwd = folder();
-    writeFileSync(
-      join(cwd, 'billsync.yaml'),
+    writeSettings(
+      cwd,
       'webhook_paths:\n  - path: /webhooks/billing/voids\n    basic_auth: a:b\n    headers:\n      X-Key: k\n',
     );
     expect(loadSettings({ cwd, env: {} }).webhook.paths).toEqual([
@@ -209,7 +211,7 @@ describe('settingsFileTemplate', () => {
   test('sets only the given values', () => {
     const cwd = folder();
     const given = new Map([['BILLSYNC_OVERDUE_AFTER', '5m,10m']]);
-    writeFileSync(join(cwd, 'billsync.yaml'), settingsFileTemplate(given));
+    writeSettings(cwd, settingsFileTemplate(given));
     const settings = loadSettings({ cwd, env: {} });
     expect(settings.overdueAfter).toEqual(['5m', '10m']);
     expect({ ...settings, overdueAfter: [] }).toEqual({
@@ -255,7 +257,7 @@ describe('a comma in the credentials of the webhook', () => {
     const env = { BILLSYNC_WEBHOOK_BASIC_AUTH: 'hook:a,b:c' };
     expect(() => loadSettings({ env, cwd: '/nowhere' })).toThrow(/ambiguous.*its own line/);
     const cwd = folder();
-    writeFileSync(join(cwd, 'billsync.yaml'), 'webhook_basic_auth:\n  - hook:a,b:c\n');
+    writeSettings(cwd, 'webhook_basic_auth:\n  - hook:a,b:c\n');
     const { webhook } = loadSettings({ env: {}, cwd });
     expect(webhook.credentials.basicAuth).toEqual([{ user: 'hook', password: 'a,b:c' }]);
   });
