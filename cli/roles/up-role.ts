@@ -258,6 +258,7 @@ function settingsOf(role: ChildRole, settings: Settings): Settings {
   const { service, admin, warehouse, partnerId } = settings;
   return {
     ...settings,
+    isAdminPortOwn: false,
     admin: { ...admin, basicAuth: null, operators: [] },
     warehouse: warehouse.kind === 'ducklake' ? { ...warehouse, catalog: 'postgres:' } : warehouse,
     service: partnerId === null ? service : { ...service, clientId: null, clientSecret: null, apiKey: null },

@@ -152,8 +152,8 @@ function hasService(settings: Settings): boolean {
 }
 
 /**
- * The worker owns the admin port (ADR 13); this role uses it only when Temporal is on another machine, so that an
- * address never changes its owner.
+ * The worker owns the admin port (ADR 13); this role uses it only when Temporal is on another machine, or when the port was given to
+ * this process itself, so that an address never changes its owner.
  */
 async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const { settings } = context;
@@ -164,7 +164,7 @@ async function startProbesRole(context: RoleContext): Promise<RunningRole> {
   const probes = await startProbes({
     ...context,
     admin: settings.admin,
-    port: isBesideWorker ? null : settings.admin.port,
+    port: isBesideWorker && !settings.isAdminPortOwn ? null : settings.admin.port,
   });
   return { addresses: { probes: probes.url }, close: () => probes.close() };
 }

@@ -79,6 +79,10 @@ function buildSettings(
         : (warehouse ?? { kind: 'duckdb', path: join(dataDir, 'warehouse.duckdb') }),
     archive: archive ?? { kind: 'folder', path: join(dataDir, 'archive') },
     temporalConfigured: isTemporalConfigured(sources.env),
+    isAdminPortOwn: origins.some(
+      ({ definition, origin }) =>
+        definition.variable === 'BILLSYNC_ADMIN_PORT' && (origin === 'flag' || origin === 'environment'),
+    ),
     log: { ...values.log, format },
   };
   problems.push(...contradictions(settings));

@@ -16,6 +16,8 @@ export interface Settings extends Omit<Values, 'webhook' | 'warehouse' | 'lakeDa
   readonly archive: NonNullable<Values['archive']>;
   /** false: embedded, because TEMPORAL_ADDRESS (or a profile) is unset. */
   readonly temporalConfigured: boolean;
+  /** The admin port is this process's own: a flag or the environment names it, not a file that several roles read. */
+  readonly isAdminPortOwn: boolean;
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
 }
 

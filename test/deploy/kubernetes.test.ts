@@ -8,7 +8,9 @@ import { VERBS } from '../../cli/verbs.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 
 const base = join(import.meta.dirname, '../../deploy/kubernetes/base');
-const example = join(import.meta.dirname, '../../deploy/kubernetes/overlays/example');
+const overlays = join(import.meta.dirname, '../../deploy/kubernetes/overlays');
+const example = join(overlays, 'example');
+const lake = join(overlays, 'lake');
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
@@ -31,7 +33,13 @@ interface Manifest {
   readonly data?: Readonly<Record<string, string>>;
   readonly spec: {
     readonly replicas: number;
+    readonly serviceName?: string;
+    readonly clusterIP?: string;
     readonly selector: { readonly matchLabels?: object };
+    readonly egress?: readonly {
+      readonly to?: readonly { readonly ipBlock: object }[];
+      readonly ports: readonly { readonly port: number | string }[];
+    }[];
     readonly podSelector?: { readonly matchLabels?: object };
     readonly template: {
       readonly metadata: { readonly labels: object };
@@ -48,10 +56,12 @@ const kustomization = parse(await readFile(join(base, 'kustomization.yaml'), 'ut
 };
 const manifests = (
   await Promise.all(
-    kustomization.resources.map(async (file) => parseAllDocuments(await readFile(join(base, file), 'utf8'))),
+    [...kustomization.resources.map((file) => join(base, file)), join(lake, 'dashboard.yaml')].map(
+      async (file) => parseAllDocuments(await readFile(file, 'utf8')),
+    ),
   )
 ).flatMap((documents) => documents.map((document) => document.toJS() as Manifest));
-const sets = manifests.filter(({ kind }) => kind === 'StatefulSet');
+const sets = manifests.filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment');
 const secrets = SETTING_DEFINITIONS.filter(({ secret }) => secret).map(({ variable }) => `${variable}_FILE`);
 const known = [...SETTING_DEFINITIONS.map(({ variable }) => variable), ...secrets];
 
@@ -64,9 +74,19 @@ describe('the manifests', () => {
     expect(sets.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([
       ['worker', 1],
       ['endpoint', 2],
+      ['dashboard', 2],
     ]);
+    for (const { kind, metadata, spec } of sets.filter((set) => set.kind === 'StatefulSet')) {
+      const name = `${metadata.name}-pods`;
+      const service = manifests.find((each) => each.kind === 'Service' && each.metadata.name === name);
+      expect([kind, spec.serviceName, service?.spec.clusterIP]).toEqual(['StatefulSet', name, 'None']);
+    }
     const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
-    expect(budgets.map(({ metadata }) => metadata.name).toSorted()).toEqual(['endpoint', 'worker']);
+    expect(budgets.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      'dashboard',
+      'endpoint',
+      'worker',
+    ]);
   });
 
   test.each(sets.map((set) => [set.metadata.name, set] as const))(
@@ -100,12 +120,17 @@ describe('the manifests', () => {
   test('set existing settings, secrets by file only', async () => {
     const settings = await settingsOf(join(base, 'settings.yaml'));
     const more = await settingsOf(join(example, 'settings.yaml'));
-    for (const variable of Object.keys({ ...settings, ...more }).filter((name) =>
+    const ofLake = await settingsOf(join(lake, 'settings.yaml'));
+    for (const variable of Object.keys({ ...settings, ...more, ...ofLake }).filter((name) =>
       name.startsWith('BILLSYNC_'),
     ))
       expect(known).toContain(variable);
-    const files = Object.entries(settings).filter(([variable]) => secrets.includes(variable));
-    const made = await readFile(join(example, 'kustomization.yaml'), 'utf8');
+    const files = Object.entries({ ...settings, ...ofLake }).filter(([variable]) =>
+      secrets.includes(variable),
+    );
+    const made = (
+      await Promise.all([example, lake].map((folder) => readFile(join(folder, 'kustomization.yaml'), 'utf8')))
+    ).join('');
     for (const [, path] of files) {
       const name = path.replace('/run/secrets/billsync/', '');
       expect(made).toContain(`- ${name}=secrets/${name}`);
@@ -115,6 +140,12 @@ describe('the manifests', () => {
   test('allow named traffic only, and no access to cloud metadata', () => {
     const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
     expect(policies[0]).toMatchObject({ spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] } });
-    expect(JSON.stringify(policies)).toContain('"except":["169.254.0.0/16"]');
+    const out = policies.flatMap(({ spec }) => spec.egress ?? []).filter(({ to }) => to !== undefined);
+    const { ports, to } = out[0] ?? {};
+    expect([out.length, ports?.map(({ port }) => port)]).toEqual([1, [443, 7233, 5432, 6432, 9000]]);
+    expect(to?.map(({ ipBlock }) => ipBlock)).toEqual([
+      { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] },
+      { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::/32'] },
+    ]);
   });
 });

@@ -7,6 +7,7 @@ import { serviceManager } from '../../lib/service-manager.ts';
 import { eventually } from '../support/eventually.ts';
 import { testFolder } from '../support/folders.ts';
 import { startRole } from '../support/processes/billsync.ts';
+import { freePort } from '../support/processes/free-port.ts';
 
 const run = promisify(execFile);
 const PROGRAMS = ['systemd-analyze', 'systemd-notify'];
@@ -39,18 +40,22 @@ describe('the notification of a role to the service manager', () => {
   test('reports ready, alive and stopping over a datagram socket', async () => {
     const socket = join(folder, 'notify');
     const notifications = await listen(socket);
+    const port = await freePort();
     const role = await startRole(['webhook'], {
       env: {
         BILLSYNC_DATA_DIR: join(folder, 'data'),
         BILLSYNC_WEBHOOK_HOST: '127.0.0.1',
         BILLSYNC_WEBHOOK_PORT: '0',
         BILLSYNC_WEBHOOK_TLS: 'off',
-        BILLSYNC_ADMIN_PORT: '0',
+        BILLSYNC_ADMIN_PORT: `${port}`,
+        TEMPORAL_ADDRESS: '127.0.0.1:9',
         NOTIFY_SOCKET: socket,
         WATCHDOG_USEC: '400000',
       },
     });
     await eventually(() => notifications.text().includes('WATCHDOG=1'));
+    // The port of this process itself, although Temporal, and so perhaps a worker, is on this machine.
+    expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
     expect(await role.end('SIGTERM')).toBe(0);
     await eventually(() => notifications.text().includes('STOPPING=1'));
     notifications.close();
