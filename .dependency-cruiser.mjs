@@ -66,6 +66,11 @@ export default {
         to: { path: '^sandbox/' },
       },
       {
+        name: 'the model of the world imports nothing but itself',
+        from: { path: '^test/world/(history|model/)' },
+        to: { pathNot: '^test/world/(history|model/)' },
+      },
+      {
         name: 'the product imports no test or script',
         from: { path: PRODUCT },
         to: { path: '^(test|scripts)/' },

@@ -12,6 +12,11 @@ with named as (
         len(names) > 1 as is_renamed
     from tenants
     where matches_partner(partner_id)
+    union all
+    -- Lines of a partner-level invoice have the partner's name, which may be that of a tenant.
+    select distinct tenant_key(null, tenant), null, tenant, false
+    from invoices
+    where invoice_level = 'partner' and tenant is not null and matches_partner(partner_id)
 ),
 counted as (
     select tenant_key, any_value(tenant_id) as tenant_id, any_value(tenant) as tenant, bool_or(is_renamed) as is_renamed

@@ -24,7 +24,7 @@ export function checkRows(load: FileLoad, totals: readonly Row[], lines: Invoice
   }
   if (load.isRepeated) return line;
   refuseUnprovedEmptiness(load, lines);
-  refuseUnproved(load, line, lines);
+  refuseUnproved(line, lines);
   return checkOperatorFile(load, line, { totals, lines });
 }
 
@@ -104,8 +104,9 @@ function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: Inv
  * Without an announced hash the header is all that can prove the file (ADR 17). With one, a header that differs is a
  * discrepancy to report, not a reason to withhold what was billed.
  */
-function refuseUnproved(load: FileLoad, line: NewLine, lines: InvoiceLines): void {
-  if (load.announcedSha256 === load.file.sha256) return;
+function refuseUnproved(line: NewLine, lines: InvoiceLines): void {
+  // Also by an earlier event or response: a person may import the file before a worker fetches it.
+  if (isNamed(line, lines)) return;
   const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
   const header = deriveInvoice(lines)?.row;
   if (header !== undefined) {

@@ -1,0 +1,130 @@
+/** Rows of an answer, and the columns and rules that many reports share. */
+
+import {
+  compareSizes,
+  compareText,
+  dateOf,
+  groups,
+  mondayOf,
+  money,
+  percent,
+  quotient,
+  sum,
+  weekName,
+} from './exact.ts';
+import type { Line, View } from './view.ts';
+
+/** Decimals, dates and instants are text, counts are numbers. */
+export type Cells = Readonly<Record<string, string | number | boolean | null>>;
+
+/** The documented order as values to compare, the first one first; null comes last; what is to descend is negated. */
+export type Key = readonly (string | number | bigint | null)[];
+
+export interface AnswerRow {
+  readonly cells: Cells;
+  readonly order: Key;
+}
+
+export type Parameters = Readonly<Record<string, string>>;
+/** The rows of one partner, in any order. */
+export type Report = (view: View, parameters: Parameters) => readonly AnswerRow[];
+
+export function compareKeys(one: Key, other: Key): number {
+  for (const [at, a] of one.entries()) {
+    const b = other[at] ?? null;
+    const difference = compareValues(a, b);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function compareValues(a: string | number | bigint | null, b: string | number | bigint | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  if (typeof a === 'bigint' && typeof b === 'bigint') return compareSizes(a, b);
+  return typeof a === 'number' && typeof b === 'number' ? a - b : compareText(String(a), String(b));
+}
+
+export const costOf = (lines: readonly Line[]): bigint => sum(lines.map(({ cost }) => cost));
+export const creditsOf = (lines: readonly Line[]): bigint => costOf(lines.filter(({ cost }) => cost < 0n));
+export const packagesOf = (lines: readonly Line[]): number =>
+  new Set(lines.map(({ carrier, tracking }) => JSON.stringify([carrier, tracking]))).size;
+export const invoicesOf = (lines: readonly Line[]): number =>
+  new Set(lines.map(({ invoice }) => invoice.id)).size;
+export const per = (amount: bigint, count: number | bigint): string | null =>
+  BigInt(count) === 0n ? null : money(quotient(amount, BigInt(count)));
+
+/** Of what was charged, the part that was credited. */
+export function creditedOf(lines: readonly Line[]): string | null {
+  const credits = creditsOf(lines);
+  return percent(-credits, costOf(lines) - credits);
+}
+
+/** In 10^-14 lb, in which pounds and kilograms are whole; null: no weight. */
+export function exactPounds({ weight, unit }: Pick<Line, 'weight' | 'unit'>): bigint | null {
+  if (weight === null || unit === null) return null;
+  return weight * (unit === 'KG' ? 22_046_226_218n : 10_000_000_000n);
+}
+
+export const POUND = 100_000_000_000_000n;
+
+export function costColumns(lines: readonly Line[]): Cells {
+  const weighed = lines.filter(({ weight }) => weight !== null);
+  const exact = sum(weighed.map((line) => exactPounds(line) ?? 0n));
+  const packages = packagesOf(lines);
+  return {
+    ...{ invoices: invoicesOf(lines), shipments: lines.length, billing_cost: money(costOf(lines)) },
+    cost_per_shipment: per(costOf(lines), packages),
+    billable_weight_lb: weighed.length === 0 ? null : money(quotient(exact, 10_000_000_000n)),
+    cost_per_lb: exact === 0n ? null : money(quotient(costOf(lines) * POUND, exact)),
+    packages,
+  };
+}
+
+/** "Zone 5", "ZONE-05" and "5" are 5; see "Zones" of the rules. */
+export function plainZone(zone: string | null): string | null {
+  if (zone === null) return null;
+  const text = zone.replace(/^ +| +$/g, '');
+  const whole = /^(?:zone)?[\s_#:.-]*0*(\d+)$/i.exec(text);
+  if (whole !== null) return String(BigInt(whole[1] ?? '0'));
+  return (/^zone[\s_#:.-]+([^\s_#:.-][\s\S]*)$/i.exec(text)?.[1] ?? text).toUpperCase();
+}
+
+/** A zone that is a number, in ten-thousandths; null: a name. */
+export function zoneNumber(zone: string | null): bigint | null {
+  const found = zone === null ? null : /^(\d{1,9})(?:\.(\d{1,4}))?$/.exec(zone);
+  return found === null ? null : BigInt(`${found[1]}${(found[2] ?? '').padEnd(4, '0')}`);
+}
+
+export const zoneOrder = (zone: string | null): Key => [zoneNumber(zone), zone];
+
+/** Capital letters, single blanks, none at the ends. */
+export function plainOrigin(origin: string | null): string | null {
+  return origin === null
+    ? null
+    : origin
+        .replace(/[\s\p{Z}]+/gu, ' ')
+        .trim()
+        .toUpperCase();
+}
+
+export const month = (date: string): string => date.slice(0, 7);
+
+export function periodOf(
+  date: string,
+  grain: string | undefined,
+): { readonly start: string; readonly name: string } {
+  const monday = mondayOf(date);
+  return grain === 'week'
+    ? { start: dateOf(monday), name: weekName(monday) }
+    : { start: `${month(date)}-01`, name: month(date) };
+}
+
+/** Groups with their first line, which has what they are grouped by. */
+export function grouped(
+  lines: readonly Line[],
+  of: (line: Line) => readonly unknown[],
+): { readonly first: Line; readonly lines: Line[] }[] {
+  return groups(lines, of).flatMap((group) =>
+    group[0] === undefined ? [] : [{ first: group[0], lines: group }],
+  );
+}

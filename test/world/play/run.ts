@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { history } from '../draw/history.ts';
+import type { History } from '../history.ts';
+import { CATALOGUE } from '../model/catalogue.ts';
+import { compareReports } from './compare.ts';
+import { play } from './fast.ts';
+
+export interface WorldRun {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly path?: string;
+  readonly reports?: readonly string[];
+}
+
+/** @throws the smallest history that shows a difference, with the command that repeats it @returns how many were played */
+export async function playHistories({ seed, seconds, path, reports }: WorldRun): Promise<number> {
+  const asked = Object.entries(CATALOGUE).flatMap(([report, { tried }]) =>
+    reports?.includes(report) === false ? [] : tried.map((parameters) => ({ report, parameters })),
+  );
+  const until = Date.now() + seconds * 1_000;
+  let played = 0;
+  let hasFailed = false;
+  const property = fc.asyncProperty(history(asked), async (drawn) => {
+    // Once a history shows a difference, smaller ones are tried for as long as it takes.
+    if (played > 0 && !hasFailed && Date.now() > until) return;
+    await playOne(drawn).catch((error: unknown) => {
+      hasFailed = true;
+      throw error;
+    });
+    played += 1;
+  });
+  // A path belongs to the seed of its batch.
+  for (let batch = seed; played === 0 || Date.now() < until; batch += 1) {
+    const result = await fc.check(property, {
+      seed: batch,
+      ...{ numRuns: BATCH, interruptAfterTimeLimit: MAX_BATCH_MS },
+      ...(path === undefined ? {} : { path }),
+    });
+    if (result.failed) throw new Error(described(result));
+    if (path !== undefined) break;
+  }
+  return played;
+}
+
+const BATCH = 50;
+/** A batch takes a part of it; the rest is for making a failure smaller. */
+const MAX_BATCH_MS = 120_000;
+
+function described({
+  seed,
+  counterexamplePath,
+  counterexample,
+  errorInstance,
+}: fc.RunDetails<[History]>): string {
+  const error = errorInstance instanceof Error ? errorInstance : new Error(String(errorInstance));
+  return [
+    JSON.stringify(counterexample?.[0], null, 1).replaceAll(/\{\s+"shipDate[^}]*\}/g, (row) =>
+      row.replaceAll(/\s*\n\s*/g, ' '),
+    ),
+    error.name === 'Difference' ? error.message : String(error.stack),
+    `A history shows a difference. Repeat it: npm run world -- --seed ${seed} --path ${counterexamplePath}`,
+  ].join('\n');
+}
+
+export async function playOne(drawn: History): Promise<void> {
+  const played = await play(drawn);
+  try {
+    await compareReports(played, drawn);
+  } finally {
+    await played.test.close();
+  }
+}

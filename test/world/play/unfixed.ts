@@ -1,0 +1,44 @@
+/**
+ * Faults of the product that are known and being fixed: what they touch is not compared until then. An entry goes with
+ * its fault.
+ */
+
+import type { Question } from '../history.ts';
+import type { World } from '../model/truth.ts';
+import type { View } from '../model/view.ts';
+
+/** What is not drawn yet. */
+export const UNDRAWN = {
+  /** What happened at one instant is ordered by ids and not by the order in which it was recorded. */
+  ties: true,
+} as const;
+
+interface Unfixed {
+  readonly fault: string;
+  readonly isWorld?: (world: World) => boolean;
+  readonly isQuestion?: (question: Question, views: readonly View[] | null) => boolean;
+}
+
+const LIMIT = 10n ** 16n;
+const isHuge = (views: readonly View[] | null): boolean =>
+  views?.some(({ all }) => all.some(({ cost }) => cost > LIMIT || -cost > LIMIT)) ?? false;
+
+const UNFIXED: readonly Unfixed[] = [
+  {
+    fault: 'a backfilled invoice has no partner, though the token names it',
+    isWorld: (world) =>
+      world.invoices().some(({ tenantId, partnerId }) => tenantId !== null && partnerId === null),
+  },
+  {
+    fault: 'squares of large amounts overflow',
+    isQuestion: ({ report }, views) => report === 'carriers' && isHuge(views),
+  },
+];
+
+export function isUnfixedWorld(world: World): boolean {
+  return UNFIXED.some(({ isWorld }) => isWorld?.(world) ?? false);
+}
+
+export function isUnfixedQuestion(question: Question, views: readonly View[] | null): boolean {
+  return UNFIXED.some(({ isQuestion }) => isQuestion?.(question, views) ?? false);
+}

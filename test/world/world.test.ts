@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { playHistories } from './play/run.ts';
+
+/** A difference is made smaller before it is reported, which takes a minute more. */
+const SECONDS = 20;
+
+test('answers random histories as an independent model does', async () => {
+  const seed = Number(process.env.WORLD_SEED ?? Date.now() & 0x7f_ff_ff_ff);
+  console.log(`world: seed ${seed} (WORLD_SEED=${seed} repeats it)`);
+  expect(await playHistories({ seed, seconds: SECONDS })).toBeGreaterThan(0);
+});
