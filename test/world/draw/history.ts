@@ -14,7 +14,6 @@ import type {
   Status,
   Timed,
 } from '../history.ts';
-import { UNDRAWN } from '../play/unfixed.ts';
 import { CARRIERS, CURRENCIES, DAYS, type Drawn, mostly, NAMES, row, ZONES } from './lines.ts';
 
 const uuid = (kind: string, n: number): string =>
@@ -31,7 +30,7 @@ const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY_MS = 24 * HOUR;
 /** Between two deeds of an invoice. */
-const gap = mostly(SECOND, UNDRAWN.ties ? 1 : 0, 1, HOUR, DAY_MS, 6 * DAY_MS, 40 * DAY_MS);
+const gap = mostly(SECOND, 0, 1, HOUR, DAY_MS, 6 * DAY_MS, 40 * DAY_MS);
 
 const shift = (from: string, days: number): string =>
   new Date(Date.parse(`${from}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
@@ -174,11 +173,22 @@ const plan = fc.record({
   begins: mostly(0, SECOND, HOUR, DAY_MS, 30 * DAY_MS),
   gaps: fc.array(gap, EIGHT),
   odds: fc.tuple(odd, odd),
+  /** The sender's clock, which may be off by years. */
+  sent: fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.constant(0) },
+      fc.constantFrom(-1, -SECOND, 1, HOUR, -40 * DAY_MS, 30_000 * DAY_MS),
+    ),
+    EIGHT,
+  ),
   tests: fc.array(fc.oneof({ weight: 20, arbitrary: fc.constant(false) }, fc.constant(true)), EIGHT),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
-function invoiceOf({ of, first, second, story, more, begins, gaps, odds, tests }: Plan, n: number): Invoice {
+function invoiceOf(
+  { of, first, second, story, more, begins, gaps, odds, sent, tests }: Plan,
+  n: number,
+): Invoice {
   const complete = (drawn: readonly Drawn[]): Row[] =>
     drawn.map((cells) => ({
       ...cells,
@@ -194,7 +204,15 @@ function invoiceOf({ of, first, second, story, more, begins, gaps, odds, tests }
     const isDecision = draft.do === 'restore' || draft.do === 'choose';
     const after = gaps[at] ?? 0;
     atMs += at === 0 ? 0 : isDecision ? Math.max(after, SECOND) : after;
-    const of_ = { of, files, odd: odds[at % 2] ?? NOT_ODD, n, at, isTest: tests[at] ?? false };
+    const of_ = {
+      of,
+      files,
+      odd: odds[at % 2] ?? NOT_ODD,
+      n,
+      at,
+      isTest: tests[at] ?? false,
+      sentMs: sent[at] ?? 0,
+    };
     return { ...finish(draft, of_), atMs };
   });
   return { id: uuid('1', n), files, deeds };
@@ -211,14 +229,15 @@ function finish(
     n: number;
     at: number;
     isTest: boolean;
+    sentMs: number;
   },
 ): Deed {
-  const { of, files, odd, n, at, isTest } = with_;
+  const { of, files, odd, n, at, isTest, sentMs } = with_;
   if (draft.do === 'details') return { ...draft, header: headerOf(of, files[0] ?? [], odd) };
   if (draft.do !== 'event') return draft;
   return {
     ...draft,
-    ...{ eventId: uuid('e', n * 100 + at), partnerId: of.partnerId, sentMs: 0, isTest },
+    ...{ eventId: uuid('e', n * 100 + at), partnerId: of.partnerId, sentMs, isTest },
     header: headerOf(of, files[draft.file ?? 0] ?? [], odd),
   };
 }

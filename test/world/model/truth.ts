@@ -1,8 +1,8 @@
 /**
  * Which invoice counts, with which file, as of an instant: from the history alone, in the order in which it was recorded.
  *
- * A file counts by its proof: announced by an event or chosen by a person, then named by the service in a response, then
- * none; of equal ones the latest (ADR 17). A void leaves every total until a person restores the invoice (ADR 19).
+ * Of the loaded files that one counts which the last ruling names: an answer of the service, or a person's choice, which stands until
+ * the service names a file that it had not named before. Without a ruling the newest announced one, else the newest (ADR 17). A void leaves every total until a person restores the invoice (ADR 19).
  */
 
 import {
@@ -82,6 +82,8 @@ interface Evidence {
   readonly header: Header;
   readonly partnerId: string | null;
   readonly isEvent: boolean;
+  /** By the sender's clock, at most two minutes after the receipt; of an answer, when it was recorded. */
+  readonly sentAt: string;
   readonly announced: number | null;
 }
 
@@ -108,6 +110,9 @@ interface Ledger {
   readonly loads: Load[];
   readonly marks: Mark[];
 }
+
+const MAX_SKEW_MS = 120_000;
+const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
 const RANK = { draft: 1, pending: 1, finalized: 2, voided: 3 } as const;
 const STATUS_OF = {
@@ -185,6 +190,7 @@ function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonl
         ...when,
         ...{ status, rank: RANK[status], header: deed.header, partnerId: deed.partnerId, isEvent: true },
         announced: deed.file,
+        sentAt: shifted(when.at, Math.min(deed.sentMs, MAX_SKEW_MS)),
       });
       return 'accepted';
     }
@@ -193,7 +199,7 @@ function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonl
       evidence.push({
         ...when,
         ...{ status, rank: status === null ? 0 : RANK[status], header },
-        ...{ partnerId: null, isEvent: false, announced: null },
+        ...{ partnerId: null, isEvent: false, announced: null, sentAt: when.at },
       });
       return 'recorded';
     }
@@ -247,7 +253,7 @@ function load(ledger: Ledger, file: number, { at, order, isNamed, isImport }: Lo
   if (voidOf(ledger) !== null) return 'voided';
   const before = ledger.loads.find((one) => same(ledger, one.file, file));
   if (before !== undefined) return 'already_loaded';
-  const isProved = isNamed || strengthOf(ledger, file).strength > 0;
+  const isProved = isNamed || isNamedOrChosen(ledger, file);
   const rows = ledger.invoice.files[file] ?? [];
   const header = headerOf(ledger);
   // Several currencies contradict a stated one; without one nothing is contradicted.
@@ -283,36 +289,63 @@ function same({ invoice }: Ledger, one: number | null, other: number | null): bo
   return one === other || JSON.stringify(invoice.files[one]) === JSON.stringify(invoice.files[other]);
 }
 
-/** The file that the service named last, in an event if one did. */
-function lastNamed({ evidence, marks }: Ledger): number | null {
-  const announced = evidence.findLast((one) => one.announced !== null)?.announced;
-  return announced ?? marks.findLast(({ kind }) => kind === 'named')?.file ?? null;
+interface Ruling {
+  readonly file: number;
+  /** Files that the service had named when a person chose another one; null: an answer of the service. */
+  readonly overruled: readonly number[] | null;
 }
 
-function strengthOf(ledger: Ledger, file: number): { readonly strength: 0 | 1 | 2; readonly since: number } {
-  const { evidence, marks } = ledger;
-  const ofFile = marks.filter((mark) => same(ledger, mark.file, file));
-  const strong = [
-    ...evidence.filter(({ announced }) => same(ledger, announced, file)),
-    ...ofFile.filter(({ kind }) => kind === 'chosen'),
-  ].map(({ order }) => order);
-  if (strong.length > 0) return { strength: 2, since: Math.max(...strong) };
-  const named = ofFile.filter(({ kind }) => kind === 'named').map(({ order }) => order);
-  return named.length > 0 ? { strength: 1, since: Math.max(...named) } : { strength: 0, since: 0 };
+function rulingsOf(ledger: Ledger): readonly Ruling[] {
+  const rulings: Ruling[] = [];
+  for (const { kind, file, order } of ledger.marks) {
+    if (file === null) continue;
+    if (kind === 'chosen') rulings.push({ file, overruled: namedBefore(ledger, order) });
+    else if (!rulings.at(-1)?.overruled?.some((one) => same(ledger, one, file)))
+      rulings.push({ file, overruled: null });
+  }
+  return rulings;
+}
+
+function namedBefore({ evidence, marks }: Ledger, order: number): readonly number[] {
+  const named = [
+    ...evidence.filter((one) => one.order < order).map(({ announced }) => announced),
+    ...marks.filter((one) => one.order < order && one.kind === 'named').map(({ file }) => file),
+  ];
+  return named.filter((file) => file !== null);
+}
+
+/** Of announcements the newest by the sender's clock, which counts up to two minutes after the receipt. */
+function newestFirst(evidence: readonly Evidence[]): Evidence[] {
+  return evidence.toSorted((one, other) => compareText(other.sentAt, one.sentAt) || other.order - one.order);
+}
+
+/** The file that the service named last: in its last answer, else in the newest announcement. */
+function lastNamed(ledger: Ledger): number | null {
+  const answered = rulingsOf(ledger).findLast(({ overruled }) => overruled === null);
+  const announced = newestFirst(ledger.evidence.filter((one) => one.announced !== null))[0];
+  return answered?.file ?? announced?.announced ?? null;
+}
+
+function isNamedOrChosen(ledger: Ledger, file: number): boolean {
+  return (
+    ledger.evidence.some(({ announced }) => same(ledger, announced, file)) ||
+    ledger.marks.some((mark) => same(ledger, mark.file, file))
+  );
 }
 
 function countingLoad(ledger: Ledger): Load | null {
-  const ranked = ledger.loads
-    .map((load) => {
-      const { strength, since } = strengthOf(ledger, load.file);
-      return { load, strength, since: strength === 2 ? since : Math.max(since, load.order) };
-    })
-    .filter(({ load, strength }) => strength > 0 || !load.isDenied)
-    .sort(
-      (one, other) =>
-        other.strength - one.strength || other.since - one.since || other.load.order - one.load.order,
-    );
-  return ranked[0]?.load ?? null;
+  const { loads, evidence } = ledger;
+  const loadOf = (file: number | null): Load | undefined =>
+    loads.findLast((load) => same(ledger, load.file, file));
+  for (const { file } of rulingsOf(ledger).toReversed()) {
+    const load = loadOf(file);
+    if (load !== undefined) return load;
+  }
+  for (const { announced } of newestFirst(evidence)) {
+    const load = loadOf(announced);
+    if (load !== undefined) return load;
+  }
+  return loads.findLast(({ isDenied }) => !isDenied) ?? null;
 }
 
 function openVoids({ evidence, marks }: Ledger): readonly Evidence[] {
@@ -330,7 +363,14 @@ function headerOf({ evidence }: Ledger): Header & { readonly partnerId: string |
   const places = { 0: 0, 1: 1, 2: 3, 3: 2 } as const;
   const unranked = Math.max(0, ...evidence.filter(({ rank }) => rank !== 3).map(({ rank }) => places[rank]));
   const placeOf = ({ rank }: Evidence): number => (rank === 0 ? unranked : places[rank]);
-  const sorted = evidence.toSorted((one, other) => placeOf(other) - placeOf(one) || other.order - one.order);
+  const sorted = evidence.toSorted(
+    (one, other) =>
+      placeOf(other) - placeOf(one) ||
+      // An answer of the service precedes what events state.
+      Number(one.isEvent) - Number(other.isEvent) ||
+      (one.isEvent ? compareText(other.sentAt, one.sentAt) : 0) ||
+      other.order - one.order,
+  );
   const stated = <Name extends keyof Header>(name: Name): Exclude<Header[Name], undefined> | null =>
     (sorted.map(({ header }) => header[name]).find((value) => value !== undefined && value !== null) ??
       null) as Exclude<Header[Name], undefined> | null;
@@ -415,7 +455,10 @@ function known(ledger: Ledger): KnownInvoice | null {
     serviceStatus:
       evidence
         .filter(({ status }) => status !== null)
-        .sort((one, other) => other.rank - one.rank || other.order - one.order)[0]?.status ?? null,
+        .sort(
+          (one, other) =>
+            other.rank - one.rank || compareText(other.sentAt, one.sentAt) || other.order - one.order,
+        )[0]?.status ?? null,
     ...{ start: header.invoiceStartDate ?? null, end: header.invoiceEndDate ?? null },
     ...{ date: header.invoiceDate ?? null, due: header.invoiceDueDate ?? null },
     statedCurrency: header.currencyCode ?? null,

@@ -7,12 +7,6 @@ import type { Question } from '../history.ts';
 import type { World } from '../model/truth.ts';
 import type { View } from '../model/view.ts';
 
-/** What is not drawn yet. */
-export const UNDRAWN = {
-  /** What happened at one instant is ordered by ids and not by the order in which it was recorded. */
-  ties: true,
-} as const;
-
 interface Unfixed {
   readonly fault: string;
   readonly isWorld?: (world: World) => boolean;
