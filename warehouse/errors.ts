@@ -25,7 +25,7 @@ export class WarehouseError extends errorClass({
   'void-not-seen': {
     message: 'The void of invoice %s is in the archive, and totals still count the invoice.',
     exitCode: EXIT.checkFailed,
-    hint: 'it is tried again; `billsync verify --full` compares the archive with the ledgers',
+    hint: 'it is tried again; `billsync verify` compares the archive with the ledgers',
   },
   'warehouse-too-new': {
     message:
@@ -40,7 +40,7 @@ export class WarehouseError extends errorClass({
   'file-not-archived': {
     message: 'File %s of the archive: %s. It has to be downloaded again.',
     exitCode: EXIT.rejected,
-    hint: '`billsync verify --full` lists everything that the archive lacks; restore it from the backup, or `billsync invoices retry`',
+    hint: '`billsync verify` lists everything that the archive lacks; restore it from the backup, or `billsync invoices retry`',
   },
   'publication-failed': {
     message: 'The copy for readers was not published: %s. Readers keep the previous one.',

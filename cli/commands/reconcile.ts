@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ReconcileResult } from '../../workflows/reconcile.ts';
 import { EXIT } from '../errors.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
@@ -7,28 +7,25 @@ import { withTemporal } from '../with-temporal.ts';
 
 interface Flags {
   readonly wait?: boolean;
-  readonly quick?: boolean;
   readonly dryRun?: boolean;
 }
 
 export function command(): Command {
   return verb(
     'reconcile',
-    'Checks overdue and missing invoices, the inbox, the quarantine and the warehouse now.',
+    'Checks overdue and missing invoices, the inbox, the quarantine and every file of the warehouse now; `billsync schedule trigger` ' +
+      'starts what the schedule does, which checks new files only.',
     'billsync reconcile --wait --json',
   )
     .option('--wait', 'wait until all checks are done; exit 1 if the warehouse differs from the archive')
-    .option('--full', 'check every file, also those checked before (default)')
-    .addOption(new Option('--quick', 'check only new files, as the schedule does').conflicts('full'))
     .option('--dry-run', 'show what would be done')
     .json()
     .run(async ({ settings, output, flags }: Run<Flags>) => {
       if (flags.dryRun === true) return output.note('Would reconcile.');
-      const request = { isFull: flags.quick !== true };
       const { requestReconcile, startReconcile } = await import('../../workflows/client/writer-client.ts');
       if (flags.wait !== true) {
         const workflowId = await withTemporal(settings, (client) =>
-          startReconcile(client, settings, request),
+          startReconcile(client, settings, { isFull: true }),
         );
         output.thing({ workflow_id: workflowId }, () => workflowId);
         return output.note('Reconciling in the background; --wait shows the result.');
@@ -37,7 +34,7 @@ export function command(): Command {
       output.note('The worker is reconciling.');
       const found = await withTemporal(settings, (client) =>
         onInterrupt('Stopped waiting; the worker continues.', () =>
-          requestReconcile(client, settings, request, (done, of) =>
+          requestReconcile(client, settings, { isFull: true }, (done, of) =>
             progress.update(done, of, 'invoices verified'),
           ),
         ),

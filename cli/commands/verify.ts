@@ -21,13 +21,11 @@ export function command(): Command {
     "Checks every loaded invoice's rows, sum, hash, currency and id against its archived file. Exit 1 if they differ.",
     'billsync verify --json',
   )
-    .option('--full', 'read every file, also those read before (default)')
-    .addOption(new Option('--quick', 'read only new files').conflicts('full'))
+    .option('--quick', 'read only files that were not read before')
     .addOption(
-      new Option('--archive <folder>', 'check a separate copy of the archive, such as a backup').conflicts([
-        'full',
+      new Option('--archive <folder>', 'check a separate copy of the archive, such as a backup').conflicts(
         'quick',
-      ]),
+      ),
     )
     .json()
     .run(async ({ settings, output, flags }: Run<Flags>) => {

@@ -127,25 +127,25 @@ test('verifies the bucket, and an import repairs it', async () => {
   // Node warns once in a process.
   const importing = await run(['import', path, '--quiet'], CREDENTIALS, billsync);
   expect(importing).toMatchObject({ exitCode: EXIT.done, stderr: '' });
-  expect(await run(['verify', '--full', '--quiet'], CREDENTIALS, billsync)).toMatchObject({
+  expect(await run(['verify', '--quiet'], CREDENTIALS, billsync)).toMatchObject({
     exitCode: EXIT.done,
     stderr: '',
   });
 
   await client.send(new PutObjectCommand({ ...object, Body: 'other bytes' }));
-  const damaged = await run(['verify', '--full', '--json']);
+  const damaged = await run(['verify', '--json']);
   expect(JSON.parse(damaged.stdout)).toMatchObject({ drift: [{ rule: 'hash', expected: hash }] });
   expect(damaged.exitCode).toBe(EXIT.checkFailed);
 
   await client.send(new DeleteObjectCommand(object));
   client.destroy();
-  const lost = await run(['verify', '--full']);
+  const lost = await run(['verify']);
   expect(lost.stdout).toContain('file-missing');
   expect(lost.stderr).toContain('`billsync import FILE`');
   expect(lost.exitCode).toBe(EXIT.checkFailed);
 
   expect((await run(['import', path])).exitCode).toBe(EXIT.done);
-  expect((await run(['verify', '--full'])).exitCode).toBe(EXIT.done);
+  expect((await run(['verify'])).exitCode).toBe(EXIT.done);
 });
 
 test('reports lost facts as drift, and a rebuild replaces nothing', async () => {

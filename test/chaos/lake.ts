@@ -274,7 +274,7 @@ async function freezeHolder(
     await gate.query('begin');
     await gate.query(GATES[lock](await generationOf(gate)));
     if (lock === 'opening') await stage.random.pick(awake).kill();
-    if (lock === 'tidy') void stage.dashboard.product.command('reconcile', '--quick');
+    if (lock === 'tidy') void stage.dashboard.product.command('schedule', 'trigger');
     const deadline = Date.now() + SETTLED_WITHIN_MS;
     while (Date.now() < deadline) {
       for (const pid of await holdersOf(gate, lock)) {
@@ -305,7 +305,7 @@ async function holdersOf(client: pg.Client, lock: FrozenLock): Promise<readonly 
 }
 
 async function tidyTwice({ dashboard, fail }: Stage): Promise<void> {
-  const reconcile = () => dashboard.product.command('reconcile', '--quick', '--wait', '--json');
+  const reconcile = () => dashboard.product.command('reconcile', '--wait', '--json');
   for (const { code, out, err } of await Promise.all([reconcile(), reconcile()])) {
     if (code !== 0) fail(`a reconciliation ended with ${code}: ${out}${err}`);
   }

@@ -196,7 +196,7 @@ describe('billsync purge', () => {
       detail: 'Removed 9 event bodies, 2 files, 1 refused item, 1 old warehouse.',
     });
 
-    const proved = await run(dataDir, 'verify', '--full');
+    const proved = await run(dataDir, 'verify');
     expect(proved).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('The files of 2 loads were purged'),

@@ -202,14 +202,14 @@ export const MACHINE_FAULTS: readonly WatchedFault[] = [
       const files = join(product.dataDir, 'archive', 'files');
       await rename(files, `${files}.away`);
       await mkdir(files);
-      await product.command('verify', '--full');
+      await product.command('verify');
       return null;
     },
     async cure(stage) {
       const files = join(stage.product.dataDir, 'archive', 'files');
       await rm(files, { recursive: true });
       await rename(`${files}.away`, files);
-      await run(stage, 'verify', '--full');
+      await run(stage, 'verify');
     },
   },
 ];

@@ -237,7 +237,7 @@ export const RARE_FAULTS: readonly RareFault[] = [
     },
     async cure(stage, alert) {
       const events = join(stage.product.dataDir, 'archive', 'events');
-      const { out } = await stage.product.command('verify', '--full', '--json');
+      const { out } = await stage.product.command('verify', '--json');
       const id = /event ([0-9a-f-]{36}), received 0000/.exec(out)?.[1] ?? '';
       const path = join(events, id.slice(0, 2), `${id}.json`);
       const text = readFileSync(path, 'utf8').replaceAll('0000-01-01T00:00:00Z', new Date().toISOString());
