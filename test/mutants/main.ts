@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EQUIVALENT } from './equivalent.ts';
 import { describeMutant, type Mutant, randomFrom } from './mutant.ts';
@@ -195,14 +195,20 @@ function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): read
   const reaches = ({ testFile, functions }: Reach): boolean => {
     if (file.endsWith('.sql'))
       return functions.has(
-        file.startsWith('warehouse/') ? 'warehouse/duckdb/database.ts#open' : 'reports/run-sql.ts#runReading',
+        file.startsWith('warehouse/')
+          ? 'warehouse/duckdb/database.ts#open'
+          : 'reports/open-published-file.ts#openPublishedFile',
       );
     // The bundle of workflows runs in contexts whose calls are not recorded.
     if (file.startsWith('workflows/') && testFile.startsWith('test/workflows/')) return true;
     return functions.has(`${file}#${within ?? ''}`);
   };
+  // A test of a statement often names its file.
+  const name = basename(file).replace(/^\d+-|\.\w+$/g, '');
   const nearness = ({ testFile, functions }: Reach): number =>
-    (testFile.startsWith(mirrored) ? 0 : 1e6) + functions.size;
+    (readFileSync(join(copy, testFile), 'utf8').includes(name) ? 0 : 1e6) +
+    (testFile.startsWith(mirrored) ? 0 : 1e5) +
+    functions.size;
   return reach
     .filter(reaches)
     .toSorted((a, b) => nearness(a) - nearness(b))
