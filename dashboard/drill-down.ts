@@ -29,7 +29,10 @@ export function leadingTo({
     const name = isBefore ? column.replace(/_before$/, '') : column;
     const drilldown = drilldownOfCell({ drilldowns, result }, rows, name);
     if (drilldown === null) return null;
-    const days = isBefore ? { ...filters, ...before, period: undefined } : filters;
+    // A row with its own days leads to lines that the filter may leave out.
+    const isDated = Object.hasOwn(drilldown.fields, 'days_from');
+    const own = isDated ? { from: undefined, to: undefined } : isBefore ? before : null;
+    const days = own === null ? filters : { ...filters, ...own, period: undefined };
     return { address: addressOf(drilldown, days), isTotal: drilldown.total !== null };
   };
 }

@@ -16,11 +16,14 @@ const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 export function isComparable({
   drilldowns: [drilldown],
   groupColumns,
-}: Pick<ReportDefinition, 'drilldowns' | 'groupColumns'>): boolean {
+  parameters,
+}: Pick<ReportDefinition, 'drilldowns' | 'groupColumns' | 'parameters'>): boolean {
   if (drilldown === undefined || Object.keys(drilldown.fixed).length > 0) return false;
-  // A report with `by` may group by other columns than time.
+  // A report with `by` may group by other columns than time, one with `grain` always groups by it.
   const isTimed = drilldown.by.some(
-    ({ column }) => TIMES.includes(column) && groupColumns[column] === undefined,
+    ({ column }) =>
+      TIMES.includes(column) &&
+      (groupColumns[column] === undefined || parameters.some(({ name }) => name === 'grain')),
   );
   return !isTimed && SIDES.every((column) => Object.hasOwn(drilldown.exact, column));
 }

@@ -233,10 +233,15 @@ function visibleColumns(
   { groupColumns }: ReportDefinition,
   { texts }: BoundParameters,
 ): readonly ReportColumn[] {
-  const groups = texts.by?.split('+') ?? [];
-  return columns.filter(
-    ({ name }) => groupColumns[name] === undefined || groups.includes(groupColumns[name]),
-  );
+  const groups = [...(texts.by?.split('+') ?? []), ...(texts.grain == null ? [] : [texts.grain])];
+  const placeOf = ({ name }: ReportColumn): number => groups.indexOf(groupColumns[name] ?? '');
+  const isGroup = (column: ReportColumn): boolean => groupColumns[column.name] !== undefined;
+  const [first] = columns.entries().find(([, column]) => isGroup(column)) ?? [0];
+  const chosen = columns.filter(isGroup).filter((column) => placeOf(column) >= 0);
+  // In the order in which they are named.
+  return columns
+    .filter((column) => !isGroup(column))
+    .toSpliced(first, 0, ...chosen.toSorted((one, other) => placeOf(one) - placeOf(other)));
 }
 
 /** For reports with groups, the first chart whose columns are visible, with one value in each place. */

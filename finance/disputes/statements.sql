@@ -96,13 +96,13 @@ limit $limit
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
 with cells as (
-    select start, carrier, service_level, zone, rated, currency_code, median_at(billing_cost, up_to, n) as median
+    select start, carrier, service_level, zone, rated, currency_code, twice_median_at(billing_cost, up_to, n) as price
     from cell_prices(month_start(report_date), service_level, 'tenant_shipments')
     where n >= $min_shipments
     group by start, carrier, service_level, zone, rated, currency_code, n
 ),
 changes as (
-    select *, lag(median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
+    select *, lag(price) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
     from cells
 )
 select
@@ -112,7 +112,7 @@ select
     s.currency_code,
     s.invoice_id,
     s.row_number,
-    cast(least(s.billing_cost, c.median) - c.before as decimal(18, 4)) as claimed
+    cast(half_amount(least(2 * ten_thousandths(s.billing_cost), c.price) - c.before) as decimal(18, 4)) as claimed
 from selected_shipments as s
 join changes as c
     on c.start = month_start(s.report_date) and c.carrier = s.carrier and c.service_level = s.service_level
@@ -122,7 +122,7 @@ semi join given_rows(
 ) as w
     on w.month = month_of(c.start) and w.carrier = s.carrier and w.service_level = s.service_level
     and w.currency_code = s.currency_code and (w.zone is null or w.zone = s.zone)
-where c.median > c.before and s.billing_cost > c.before and $min_cells is not null
+where c.price > c.before and 2 * ten_thousandths(s.billing_cost) > c.before and $min_cells is not null
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 limit $limit
@@ -195,7 +195,7 @@ select
     row_number,
     cast(least(billing_cost, cost_after - cost_before - up_to + billing_cost) as decimal(18, 4)) as claimed
 from lines
-where billing_cost > 0 and cost_after - cost_before > up_to - billing_cost
+where billing_cost > 0 and cost_before >= 0 and cost_after - cost_before > up_to - billing_cost
 and ($numbers is null or tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 order by currency_code, claimed desc, invoice_id, row_number
 limit $limit

@@ -43,7 +43,7 @@ export function answerOf(result: ReportResult): Answer {
       return `${days}${money(sum, rows)} ${meaning}, in ${counted(count, 'row')}${cut}.`;
     });
   }
-  if (has('change_on_month_percent')) return of((rows) => `${days}${latestText(result, rows)}`);
+  if (has('change_on_previous_percent')) return of((rows) => `${days}${latestText(result, rows)}`);
   if (result.summed?.includes('billing_cost') && has('shipments'))
     return of((rows) => `${days}${spentText(result, rows)}`);
   return { sentence: `${days}${counted(result.head.found, 'row')}.`, mark };
@@ -117,8 +117,8 @@ function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
   if (latest === undefined || rows.length < 2) return spentText(result, rows);
   const name = escapeHtml(nameOf(result, latest));
   const change = changeText({
-    change_percent: latest.change_on_month_percent ?? null,
-    difference: latest.change_on_month ?? '0',
+    change_percent: latest.change_on_previous_percent ?? null,
+    difference: latest.change_on_previous ?? '0',
   });
   const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${counted(rows.length, 'row')}`;
   return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} compared with the one before; ${total}.`;

@@ -70,9 +70,13 @@ with dated as (
     and coalesce(first_seen_at <= try_cast(getvariable('as_known_on') as timestamptz) at time zone 'UTC', true)
 ),
 billed as (
-    select max(report_date_of(greatest(last_ship_date, invoice_end_date), invoice_date)) as billed_to
-    from dated
-    where is_loaded
+    select max(day) as billed_to
+    from (
+        select unnest([report_date_of(last_ship_date, invoice_date), report_date_of(invoice_end_date, invoice_date)]) as day
+        from dated
+        where is_loaded
+    )
+    where day <= known_on()
 ),
 missing as (
     select

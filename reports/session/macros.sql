@@ -81,6 +81,10 @@ create or replace temp macro normal_zone(zone) as
         )
     );
 
+-- The day of the publication or of --as-known-on: what is dated later is a mistake, and decides no default.
+create or replace temp macro known_on() as
+    cast(coalesce(cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)) as date);
+
 create or replace temp macro month_of(day) as strftime(day, '%Y-%m');
 
 -- Pounds, and kilograms below a tonne, need no wide decimal.
@@ -108,11 +112,20 @@ create or replace temp macro middle_of(lower, upper) as
         else as_amount(rounded_quotient(ten_thousandths(lower) + ten_thousandths(upper), 2))
     end;
 
+-- Ten-thousandths, twice: medians of which more is computed are not rounded.
+create or replace temp macro twice_middle(lower, upper) as ten_thousandths(lower) + ten_thousandths(upper);
+create or replace temp macro twice_median_of(x) as twice_middle(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));
+create or replace temp macro half_amount(twice) as as_amount(rounded_quotient(twice, 2));
+create or replace temp macro percent_of_twice(part, whole) as
+    case when whole > 0 then as_hundredths(rounded_quotient(part * 10000, whole)) end;
+
 create or replace temp macro median_of(x) as middle_of(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));
 
 -- For counted values: n values in all, up_to of them are at most x.
 create or replace temp macro median_at(x, up_to, n) as
     middle_of(min(x) filter (where 2 * up_to >= n), min(x) filter (where 2 * up_to > n));
+create or replace temp macro twice_median_at(x, up_to, n) as
+    twice_middle(min(x) filter (where 2 * up_to >= n), min(x) filter (where 2 * up_to > n));
 
 -- Null when before is not above zero.
 create or replace temp macro change_percent(now, before) as case when before > 0 then percent_of(now - before, before) end;

@@ -125,18 +125,7 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
       throw invalidFilter(`There are no more than ${MAX_PROBLEMS} kinds of problems.`);
     return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
   }
-  if (column !== 'month') return [...none, ...anyOf(expression, compared)(known, bind)];
-  // Reports with grain=week call that column month as well.
-  const isWeek = (value: string): boolean => value.includes('-W');
-  const [ofWeek = '', week = '?'] = EXACT.week ?? [];
-  return [
-    ...none,
-    ...anyOf(ofWeek, week)(known.filter(isWeek), bind),
-    ...anyOf(expression, compared)(
-      known.filter((value) => !isWeek(value)),
-      bind,
-    ),
-  ];
+  return [...none, ...anyOf(expression, compared)(known, bind)];
 }
 
 function anyOf(expression: string, compared: string): Condition['sql'] {

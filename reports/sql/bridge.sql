@@ -3,15 +3,15 @@
 -- grain: step of the bridge (and carrier, tenant or zone), currency
 -- source: weights
 -- params: $by total|carrier|tenant|zone = total: one bridge for all, or one for each carrier, tenant or zone
---   $first_from date: first day of the first period; by default a month before $first_to
+--   $first_from date: first day of the first period; by default it has as many months or days as the second
 --   $first_to date: its last day; by default the day before the second period
---   $second_from date: first day of the second period; by default a month before $second_to
---   $second_to date: its last day; by default the last day of the last month with lines
+--   $second_from date: first day of the second period; by default that of the filter, or a month before $second_to
+--   $second_to date: its last day; by default that of the filter, or the last day of the last month with lines that is not after the publication
 -- means: Splits the change of cost between two periods into steps that add up exactly. "volume" is the change in the
 --   number of lines at the first period's mean cost. "price" compares the carriers, services, zones and rated weights
 --   of both periods: the second period's cost less as many lines at the first period's mean. "mix" is the rest. A
 --   currency with lines in one period only has one step, "not comparable". With `by`, each carrier, tenant or zone has
---   a bridge of its own.
+--   a bridge of its own. The filter by date is the second period.
 -- order: currency; with by, the greatest change first, whatever its sign; the steps as they add up
 -- limits: Whether the mix was a choice is not known; destinations and promised dates are not in an invoice file.
 -- chart: waterfall key=step value=amount
@@ -34,23 +34,36 @@
 --   price | 3.0000 |
 --   mix | -18.0000 |
 --   second period | 27.0000 | 3
-with periods as (
+with latest as (
+    select cast(date_trunc('month', max(s.report_date) filter (where s.report_date <= k.day)) as date) as month
+    from undated_shipments as s
+    cross join (select known_on() as day) as k
+),
+periods as (
     select
-        date_trunc('month', max(report_date)) as latest,
+        coalesce(cast($second_to as date), cast(getvariable('date_to') as date), last_day(month)) as second_to,
         coalesce(
-            cast($second_from as date), cast(cast($second_to as date) + 1 - interval 1 month as date), cast(latest as date)
+            cast($second_from as date),
+            cast(getvariable('date_from') as date),
+            cast(second_to + 1 - interval 1 month as date)
         ) as second_from,
-        coalesce(cast($second_to as date), last_day(latest)) as second_to,
         coalesce(cast($first_to as date), second_from - 1) as first_to,
-        coalesce(cast($first_from as date), cast(first_to + 1 - interval 1 month as date)) as first_from
-    from selected_shipments
+        coalesce(
+            cast($first_from as date),
+            case
+                when day(second_from) = 1 and day(second_to + 1) = 1
+                    then cast(first_to + 1 - to_months(cast(date_diff('month', second_from, second_to + 1) as integer)) as date)
+                else first_to - cast(second_to - second_from as integer)
+            end
+        ) as first_from
+    from latest
 ),
 days as (
     select
         d.report_date,
         d.report_date >= p.first_from and d.report_date <= p.first_to as is_first,
         d.report_date >= p.second_from and d.report_date <= p.second_to as is_second
-    from (select distinct report_date from selected_shipments) as d
+    from (select distinct report_date from undated_shipments) as d
     cross join periods as p
 ),
 cells as (
@@ -65,7 +78,7 @@ cells as (
         coalesce(sum(s.billing_cost) filter (where d.is_first), 0) as c1,
         count(*) filter (where d.is_second) as n2,
         coalesce(sum(s.billing_cost) filter (where d.is_second), 0) as c2
-    from selected_shipments as s
+    from undated_shipments as s
     join days as d on d.report_date = s.report_date
     where d.is_first or d.is_second
     group by all

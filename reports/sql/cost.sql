@@ -3,11 +3,11 @@
 -- grain: value of each column named in by, currency
 -- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
 -- means: `billing_cost` includes credits (lines below zero). `shipments` counts lines, `packages` distinct tracking
---   numbers; a package with lines in two rows counts in both. Shares are of all lines with the same first column and
---   currency, or of the currency when `by` names one column. Zones are in one spelling; `usual_origin` is the origin in
+--   numbers; a package with lines in two rows counts in both. Shares are of all lines with the same value of the
+--   column that `by` names first and the same currency, or of the currency when `by` names one column. Zones are in one spelling; `usual_origin` is the origin in
 --   its usual spelling, with lost zeros restored. A weight break includes its upper bound. Lines without a value have a
 --   row of their own.
--- order: currency; the columns from left to right (weights and zones that are numbers by size, then others by name,
+-- order: currency; the columns in the order of `by` (weights and zones that are numbers by size, then others by name,
 --   then none)
 -- limits: Surcharges, dimensional weight, destination and margin are not in an invoice file. Zones of two carriers or
 --   services are not the same measure, and an expensive zone may only have heavy parcels (`what-if` compares like with
@@ -65,21 +65,24 @@ with totals as (
 places as (
     select distinct of_origin as origin from totals
 ),
--- The base of a share: the lines of the leftmost column when there are several.
+-- Texts that sort as the columns do, in the order in which `by` names them; the first is the base of a share.
 shared as (
     select
-        t.*,
-        case
-            when not contains($by, '+') then null
-            when has_name($by, 'month') then month_of(t.of_month)
-            when has_name($by, 'week') then period_of(t.of_week, 'week')
-            when has_name($by, 'tenant') then t.of_tenant
-            when has_name($by, 'carrier') then t.of_carrier
-            when has_name($by, 'service') then t.of_service
-            when has_name($by, 'zone') then t.of_zone
-            else t.of_origin
-        end as first_column
-    from totals as t
+        *,
+        list_transform(
+            string_split($by, '+'),
+            lambda name: case name
+                when 'month' then month_of(of_month)
+                when 'week' then period_of(of_week, 'week')
+                when 'tenant' then of_tenant
+                when 'carrier' then of_carrier
+                when 'service' then of_service
+                when 'zone' then coalesce('0' || lpad(cast(zone_number(of_zone) as varchar), 14, '0'), '1' || of_zone)
+                when 'origin' then of_origin
+                else lpad(cast(of_weight as varchar), 4, '0')
+            end
+        ) as keys
+    from totals
 )
 select
     month_of(s.of_month) as month,
@@ -107,15 +110,5 @@ from shared as s
 -- The join is one equality: with a condition on s alone DuckDB compares every group with every place.
 left join places as f
     on f.origin = if(regexp_full_match(origin_of(s.of_origin), '[0-9]{3,4}'), lpad(origin_of(s.of_origin), 5, '0'), null)
-window whole as (partition by s.currency_code, s.first_column)
-order by
-    s.currency_code,
-    s.of_month,
-    s.of_week,
-    s.of_tenant,
-    s.of_carrier,
-    s.of_service nulls last,
-    zone_number(s.of_zone) nulls last,
-    s.of_zone nulls last,
-    s.of_origin nulls last,
-    s.of_weight
+window whole as (partition by s.currency_code, if(len(s.keys) > 1, s.keys[1], null))
+order by s.currency_code, s.keys, s.of_zone, s.of_week, s.of_month

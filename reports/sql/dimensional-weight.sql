@@ -86,7 +86,7 @@ prices as (
         s.currency_code,
         month_start(s.report_date) as start,
         rated_lb(s.billable_weight, s.billable_weight_unit) as lb,
-        median_of(s.billing_cost) as usual_cost
+        twice_median_of(s.billing_cost) as twice_usual
     from loaded_shipments as s
     semi join listed as w
         on w.carrier = s.carrier and w.service_level = s.service_level
@@ -107,8 +107,8 @@ select
     h.lb as billed_lb,
     h.usual_lb,
     h.billing_cost,
-    p.usual_cost,
-    h.billing_cost - p.usual_cost as difference,
+    half_amount(p.twice_usual) as usual_cost,
+    half_amount(2 * ten_thousandths(h.billing_cost) - p.twice_usual) as difference,
     h.n as like_shipments,
     h.invoice_id,
     h.row_number

@@ -45,7 +45,7 @@ listed as (
     having sum(shipments) >= $min_shipments
 ),
 cells as (
-    select * exclude (middle), middle_of((middle).low, (middle).high) as price
+    select * exclude (middle), twice_middle((middle).low, (middle).high) as price
     from (select * exclude (prices), middle_values(list_sort(prices), n) as middle from listed)
 ),
 minima as (
@@ -68,8 +68,8 @@ counted as (
         f.service_level,
         f.currency_code,
         count(*) as shipments,
-        count(*) filter (where s.billing_cost = f.price) as floor_shipments,
-        coalesce(sum(s.billing_cost) filter (where s.billing_cost = f.price), 0) as floor_cost
+        count(*) filter (where 2 * ten_thousandths(s.billing_cost) = f.price) as floor_shipments,
+        coalesce(sum(s.billing_cost) filter (where 2 * ten_thousandths(s.billing_cost) = f.price), 0) as floor_cost
     from selected_shipments as s
     join floors as f
         on f.carrier = s.carrier and f.service_level = s.service_level and f.currency_code = s.currency_code
@@ -82,15 +82,15 @@ select
     f.carrier,
     f.service_level,
     f.currency_code,
-    f.price as minimum_charge,
+    half_amount(f.price) as minimum_charge,
     f.priced_alike,
     f.up_to_lb,
     c.shipments,
     c.floor_shipments,
     c.floor_cost,
     percent_of(c.floor_shipments, c.shipments) as share_of_shipments,
-    f.price - f.price_before as change,
-    change_percent(f.price, f.price_before) as change_percent
+    half_amount(f.price - f.price_before) as change,
+    percent_of_twice(f.price - f.price_before, f.price_before) as change_percent
 from floors as f
 join counted as c using (start, carrier, service_level, currency_code)
 order by f.currency_code, f.start, f.carrier, f.service_level

@@ -7,12 +7,14 @@
 --   change of the share, in percentage points, against the period before, which is counted whole; it is empty when the
 --   carrier had no lines then. With `by=service`, `average_zone` is the mean zone where the zones of the service are a
 --   scale of numbers. Weight breaks are those of `cost`.
--- order: currency; month; carrier; part (weights and numbers by size, then others by name, then none)
+-- order: currency; month (or week); carrier; part (weights and numbers by size, then others by name, then none)
 -- limits: Zones of two carriers or services are not the same distance, so there is no mean across them.
 -- units: share_of_shipments %, shift points
 -- detail: credits
+-- groups: month, week
 -- chart: line key=month value=share_of_shipments series=carrier+part
--- drilldown: shipments by month, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
+--   line key=week value=share_of_shipments series=carrier+part
+-- drilldown: shipments by month, week, carrier, part as $by, currency_code; shipments, billing_cost, packages, cost_per_shipment, credits
 -- example: In January one of three parcels goes to zone 8, in February two of three. The shift is 33.33 points, taken
 --   before rounding.
 --   lines: ship_date | carrier_zone | billing_cost
@@ -93,7 +95,8 @@ carriers as (
     select start, carrier, currency_code, any_value(whole_of_carrier) as of_carrier from shared group by all
 )
 select
-    period_of(s.start, $grain) as month,
+    month_of(s.start) as month,
+    period_of(s.start, 'week') as week,
     s.carrier,
     s.part,
     s.currency_code,

@@ -18,7 +18,7 @@
 -- detail: period_from, invoice_id, row_number, rated_weight, rated_unit
 -- drilldown: shipments by invoice_id, row_number; billing_cost
 -- example: Of 8, 9, 10, 10, 11, 12, 13 and 40 the median is 10.5. The median distance from it is 1.5, and 29.5 /
---   (1.4826 x 1.5) is 13.27.
+--   (1.4826 x 1.5) is 13.26.
 --   lines: tracking_number | billing_cost
 --   A | 8
 --   B | 9
@@ -29,7 +29,7 @@
 --   G | 13
 --   H | 40
 --   rows: tracking_number | billing_cost | median | difference | robust_z | like_shipments
---   H | 40.0000 | 10.5000 | 29.5000 | 13.27 | 8
+--   H | 40.0000 | 10.5000 | 29.5000 | 13.26 | 8
 with
 -- A carrier's service between two general price changes; the last has no end.
 periods as (
@@ -117,10 +117,10 @@ scored as (
     select
         *,
         case
-            when mad_4 > 0 then cast(2 * size - median_2 as hugeint) * 2 * 6745
+            when mad_4 > 0 then cast(2 * size - median_2 as hugeint) * 2 * 10000
             else cast(2 * size - median_2 as hugeint) * n * 1000000
         end as score_numerator,
-        case when mad_4 > 0 then cast(mad_4 as hugeint) * 10000 else total_2 * 1253314 end as score_denominator
+        case when mad_4 > 0 then cast(mad_4 as hugeint) * 14826 else total_2 * 1253314 end as score_denominator
     from priced
     where examined > 0 and distance_2 > 0
     and distance_2 >= 2 * ten_thousandths($min_amount)

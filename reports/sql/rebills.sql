@@ -3,7 +3,8 @@
 -- grain: voided invoice that had lines, its replacement, currency; a separate row for what was not billed again
 -- params: $min_shared_percent integer = 10: with a smaller share of the tracking numbers or of their cost, an invoice is no replacement
 -- means: Voided invoices and their replacements: active invoices, dated no earlier, with at least `min_shared_percent`
---   of the tracking numbers and of the cost. `shared_before` and `shared_after` are the cost of the shared numbers on
+--   of the tracking numbers and of the cost, whatever its sign. Of a number with a charge on one and a credit on the
+--   other, neither bills the other again. `shared_before` and `shared_after` are the cost of the shared numbers on
 --   the voided invoice and on the replacement; `missing_numbers` and `missing_cost` are on no replacement. The filters
 --   choose lines of voided invoices; replacements are found among all lines of the level.
 -- order: currency; voided_at; invoice_number; replacements before what is missing, the most shared numbers first
@@ -71,7 +72,8 @@ invoices_voided as (
         any_value(voided_at) as voided_at,
         cast(sum(lines) as bigint) as shipments,
         count(*) as numbers,
-        sum(cost) as billing_cost
+        sum(cost) as billing_cost,
+        sum(abs(cost)) as size
     from voided
     group by all
 ),
@@ -89,8 +91,9 @@ shared as (
     join active as l
         on l.carrier = v.carrier and l.tracking_number = v.tracking_number and l.currency_code = v.currency_code
         and l.dated >= v.dated
+    -- A charge does not bill a credit again, nor a credit a charge.
+    where sign(v.cost) * sign(l.cost) >= 0
 ),
--- Zero or negative cost has no share.
 chosen as (
     select
         s.invoice_id,
@@ -102,9 +105,9 @@ chosen as (
         sum(s.cost_after) as cost_after
     from shared as s
     join invoices_voided as v using (invoice_id, currency_code)
-    group by s.invoice_id, s.currency_code, s.replacement_id, v.numbers, v.billing_cost
+    group by s.invoice_id, s.currency_code, s.replacement_id, v.numbers, v.size
     having count(*) * 100 >= v.numbers * $min_shared_percent
-    and (v.billing_cost <= 0 or sum(s.cost_before) * 100 >= v.billing_cost * $min_shared_percent)
+    and sum(abs(s.cost_before)) * 100 >= v.size * $min_shared_percent
 ),
 missing as (
     select v.invoice_id, v.currency_code, count(*) as numbers, sum(v.cost) as cost

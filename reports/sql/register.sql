@@ -51,7 +51,7 @@ with numbered as (
     where total is not null
 ),
 usual as (
-    select n.invoice_id, n.currency_code, case when count(*) >= $min_invoices then median_of(b.total) end as usual_total
+    select n.invoice_id, n.currency_code, case when count(*) >= $min_invoices then twice_median_of(b.total) end as twice_usual
     from numbered as n
     join numbered as b
         on b.partner = n.partner and b.party = n.party and b.invoice_level = n.invoice_level
@@ -65,10 +65,10 @@ select
     n.invoice_date,
     n.currency_code,
     n.total,
-    u.usual_total,
-    n.total - u.usual_total as difference,
-    change_percent(n.total, u.usual_total) as difference_percent,
-    abs(n.total - u.usual_total) * 100 >= u.usual_total * $unusual_percent as is_unusual,
+    half_amount(u.twice_usual) as usual_total,
+    half_amount(2 * ten_thousandths(n.total) - u.twice_usual) as difference,
+    percent_of_twice(2 * ten_thousandths(n.total) - u.twice_usual, u.twice_usual) as difference_percent,
+    abs(2 * ten_thousandths(n.total) - u.twice_usual) * 100 >= u.twice_usual * $unusual_percent as is_unusual,
     n.open_amount,
     if(n.days_past_due < 0, 0, n.days_past_due) as days_past_due,
     case

@@ -3,14 +3,17 @@
 -- grain: week of the reported date, carrier, currency
 -- params: $weeks integer = 52: the number of weeks that are added up, including the week of the row
 -- means: `rolling_cost` sums the cost, credits included, of `weeks` weeks (Monday to Sunday, ISO 8601) up to and
---   including the row's week; carriers grant discounts by such sums. Between a carrier's first and last week, a week
---   without lines has a row with zero. `is_full` is true once that many weeks have passed. Dates choose the rows;
---   `rolling_cost` includes earlier weeks.
+--   including the row's week; carriers grant discounts by such sums. A week without lines has a
+--   row with zero as long as a sum includes earlier lines, and not after a carrier's last week. `is_full` is true once that many weeks have passed. Dates choose
+--   the rows, and `shipments` and `billing_cost` are of the lines within them; `rolling_cost` is of all lines up to the
+--   last day, from `adds_from` to `adds_to`.
 -- order: currency; week; carrier
 -- limits: Your contract may count otherwise, such as gross charges or certain services. Tiers are not in an invoice
 --   file.
 -- chart: line key=week value=rolling_cost series=carrier
+-- detail: adds_from, adds_to
 -- drilldown: shipments by week, carrier, currency_code; shipments, billing_cost
+--   shipments by carrier, currency_code, adds_from as days_from, adds_to as days_to; rolling_cost=billing_cost
 -- example: With two weeks: 10 in the week of 5 January, nothing in the next, 30 in the third. The sums are 10, 10 and
 --   30.
 --   lines: ship_date | billing_cost
@@ -33,14 +36,24 @@ with billed as (
     where is_until(report_date)
     group by all
 ),
+-- Each week with lines, and those after it to which it is added: however far apart two dates are, rows are few.
 weeks as (
-    select
+    select distinct
         carrier,
         currency_code,
-        min(start) as first_week,
-        cast(unnest(generate_series(min(start), max(start), interval 7 day)) as date) as start
-    from billed
-    group by carrier, currency_code
+        first_week,
+        cast(unnest(generate_series(start, least(last_week, start + 7 * (added - 1)), interval 7 day)) as date) as start
+    from (
+        select
+            carrier,
+            currency_code,
+            start,
+            min(start) over line as first_week,
+            max(start) over line as last_week,
+            cast(least(greatest($weeks, 1), 1000) as integer) as added
+        from billed
+        window line as (partition by carrier, currency_code)
+    )
 ),
 filled as (
     select
@@ -60,7 +73,7 @@ summed as (
         sum(f.whole_cost) over line
         - coalesce(sum(f.whole_cost) over (
             partition by f.carrier, f.currency_code order by f.start
-            range between unbounded preceding and to_days(7 * cast($weeks as integer)) preceding
+            range between unbounded preceding and to_days(7 * cast(least(greatest($weeks, 1), 100000) as integer)) preceding
         ), 0) as rolling_cost
     from filled as f
     window line as (partition by f.carrier, f.currency_code order by f.start)
@@ -78,7 +91,9 @@ select
     billing_cost,
     rolling_cost,
     change_on_week,
-    (start - first_week) // 7 + 1 >= $weeks as is_full
+    (start - first_week) // 7 + 1 >= $weeks as is_full,
+    greatest(start - 7 * cast(least(greatest($weeks, 1), 100000) - 1 as integer), date '0001-01-01') as adds_from,
+    least(start + 6, cast(getvariable('date_to') as date)) as adds_to
 from changed
 where is_from(start + 6)
 order by currency_code, start, carrier

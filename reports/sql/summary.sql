@@ -2,22 +2,24 @@
 -- purpose: Spend, 1
 -- grain: month (or week) of the reported date, currency
 -- params: $grain month|week = month: weeks begin on Monday and are named as in ISO 8601, 2026-W10
--- means: `charges` (lines of zero and above) and `credits` (lines below zero) add up to `billing_cost`. Changes are
+-- means: `charges` (lines above zero) and `credits` (lines below zero) add up to `billing_cost`. Changes are
 --   against the month before and the same month of the year before; with `grain=week`, the week before and the week 52
 --   weeks before. They are empty when that period has no lines within the filters, a percentage also when its cost is
 --   not above zero. `cost_per_shipment` is per package; a package with lines in two months counts in both.
--- order: currency; month
+-- order: currency; month (or week)
 -- limits: A recent month may be incomplete, since carriers bill late (see `accrual`).
--- units: billable_weight_lb lb, cost_per_lb money/lb, change_on_month_percent %, change_on_year_percent %,
+-- units: billable_weight_lb lb, cost_per_lb money/lb, change_on_previous_percent %, change_on_year_percent %,
 --   credited_percent %
+-- groups: month, week
 -- chart: line key=month value=billing_cost
--- drilldown: shipments by month, currency_code; totals
+--   line key=week value=billing_cost
+-- drilldown: shipments by month, week, currency_code; totals
 -- example: January cost 20 less a credit of 2, February 27: 9 more, or half as much again.
 --   lines: ship_date | billing_cost
 --   2026-01-10 | 20
 --   2026-01-11 | -2
 --   2026-02-10 | 27
---   rows: month | shipments | charges | credits | billing_cost | change_on_month | change_on_month_percent | credited_percent
+--   rows: month | shipments | charges | credits | billing_cost | change_on_previous | change_on_previous_percent | credited_percent
 --   2026-01 | 2 | 20.0000 | -2.0000 | 18.0000 | | | 10.00
 --   2026-02 | 1 | 27.0000 | 0.0000 | 27.0000 | 9.0000 | 50.00 | 0.00
 with months as (
@@ -39,7 +41,8 @@ with months as (
     group by start, currency_code
 )
 select
-    period_of(m.start, $grain) as month,
+    month_of(m.start) as month,
+    period_of(m.start, 'week') as week,
     m.currency_code,
     m.invoices,
     m.shipments,
@@ -50,8 +53,8 @@ select
     m.billable_weight_lb,
     m.cost_per_lb,
     packages_of(m.shipments, r.repeats) as packages,
-    m.billing_cost - p.billing_cost as change_on_month,
-    change_percent(m.billing_cost, p.billing_cost) as change_on_month_percent,
+    m.billing_cost - p.billing_cost as change_on_previous,
+    change_percent(m.billing_cost, p.billing_cost) as change_on_previous_percent,
     m.billing_cost - y.billing_cost as change_on_year,
     change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent,
     credited_percent(m.billing_cost, m.credits) as credited_percent

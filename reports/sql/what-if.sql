@@ -7,7 +7,8 @@
 --   $same_service integer = 1: 1 compares services of the same name; 0 compares any two; no effect with `by=service`
 -- means: Each charge priced again at the median price of another carrier or, with `by`, of another service or zone of
 --   the same carrier, for the same zone, service and rated weight otherwise. The weight is rated as the other carrier
---   rates it (whole pounds, or `--weights FILE`). `covered_shipments` counts the charges with such a price; `saving` is
+--   rates it (whole pounds, or `--weights FILE`). `covered_shipments` counts the charges with such a price,
+--   `coverage_percent` is their share of all charges, also of those without weight, zone or service; `saving` is
 --   `covered_cost` less `repriced_cost`, below zero when the other is more expensive. The filters limit both sides.
 -- order: currency; carrier; other_carrier, or service_level and other_service, or zone and other_zone
 -- limits: Whether another carrier grants that price for more volume or is as fast is not known, nor what it costs to
@@ -41,15 +42,24 @@ with cells as (
         rated,
         cast(sum(shipments) as bigint) as shipments,
         sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
-        median_at(billing_cost, up_to, n) as median
+        twice_median_at(billing_cost, up_to, n) as twice_median
     from cell_prices(
         null, case when $by = 'service' then service_level when $same_service = 1 then lower(service_level) else '' end,
         'selected_shipments'
     )
     group by all
 ),
+-- All charges, also those without a weight, zone or service, which no price covers.
 sides as (
-    select carrier, of_service, of_zone, currency_code, cast(sum(shipments) as bigint) as shipments from cells group by all
+    select
+        carrier,
+        if($by = 'service', service_level, '') as of_service,
+        if($by = 'zone', zone, '') as of_zone,
+        currency_code,
+        count(*) as shipments
+    from selected_shipments
+    where billing_cost > 0 and ($by <> 'service' or service_level is not null) and ($by <> 'zone' or zone is not null)
+    group by all
 ),
 pairs as (
     select a.*, b.carrier as other_carrier, b.of_service as other_service, b.of_zone as other_zone
@@ -94,7 +104,7 @@ covered as (
         x.currency_code,
         cast(sum(x.shipments) as bigint) as shipments,
         sum(x.billing_cost) as billing_cost,
-        sum(cast(x.shipments * y.median as decimal(38, 4))) as repriced_cost
+        sum(x.shipments * y.twice_median) as twice_repriced
     from placed as x
     join cells as y
         on y.carrier = x.other_carrier and y.of_service = x.other_service and y.of_zone = x.other_zone
@@ -114,12 +124,12 @@ select
     coalesce(c.shipments, 0) as covered_shipments,
     percent_of(coalesce(c.shipments, 0), p.shipments) as coverage_percent,
     coalesce(c.billing_cost, 0) as covered_cost,
-    coalesce(c.repriced_cost, 0) as repriced_cost,
-    coalesce(c.billing_cost - c.repriced_cost, 0) as saving,
-    percent_of(c.billing_cost - c.repriced_cost, c.billing_cost) as saving_percent,
-    per(c.billing_cost - c.repriced_cost, c.shipments) as saving_per_shipment
+    coalesce(half_amount(c.twice_repriced), 0) as repriced_cost,
+    coalesce(half_amount(c.twice_saved), 0) as saving,
+    percent_of_twice(c.twice_saved, 2 * ten_thousandths(c.billing_cost)) as saving_percent,
+    as_amount(rounded_quotient(c.twice_saved, 2 * c.shipments)) as saving_per_shipment
 from pairs as p
-left join covered as c using (carrier, of_service, of_zone, other_carrier, other_service, other_zone, currency_code)
+left join (select *, 2 * ten_thousandths(billing_cost) - twice_repriced as twice_saved from covered) as c using (carrier, of_service, of_zone, other_carrier, other_service, other_zone, currency_code)
 order by
     p.currency_code,
     p.carrier,

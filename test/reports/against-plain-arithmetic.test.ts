@@ -164,7 +164,8 @@ describe('cost', () => {
     ['carrier zone', ['carrier', 'zone']],
     ['weight', ['weight_break']],
     ['origin', ['origin']],
-    ['service+tenant+carrier', ['tenant', 'carrier', 'service_level']],
+    ['service+tenant+carrier', ['service_level', 'tenant', 'carrier']],
+    ['origin+zone', ['origin', 'zone']],
   ])('by %s has a row for each %j in the lines', async (by, columns) => {
     const of = (row: Row) => columns.map((column) => keys[column]?.(row) ?? null);
     const expected = grouped(rows, (row) => [...of(row), row.currency]).map(([key, group]) => {
@@ -204,8 +205,8 @@ describe('summary', () => {
         currency_code: currency,
         ...costColumns(group),
         charges: decimalText(cost(group.filter((row) => !row.cost.startsWith('-')))),
-        change_on_month: change === null ? null : decimalText(change),
-        change_on_month_percent: change === null || !before ? null : percent(change, cost(before)),
+        change_on_previous: change === null ? null : decimalText(change),
+        change_on_previous_percent: change === null || !before ? null : percent(change, cost(before)),
         change_on_year: null,
         change_on_year_percent: null,
         credited_percent: creditedOf(group),

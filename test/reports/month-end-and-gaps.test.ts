@@ -265,7 +265,7 @@ describe('weeks', () => {
       { parameters: { grain: 'week' } },
     );
     expect(
-      cells(result, 'month', 'billing_cost', 'change_on_month', 'change_on_year', 'change_on_year_percent'),
+      cells(result, 'week', 'billing_cost', 'change_on_previous', 'change_on_year', 'change_on_year_percent'),
     ).toEqual([
       ['2025-W01', '40.0000', null, null, null],
       ['2025-W52', '10.0000', null, null, null],

@@ -42,9 +42,7 @@ create or replace temp macro accrual_estimates(complete_after, min_months, closi
 with
 -- A month counts as ended on its last day, so that books can be closed on that day.
 ended as (
-    select month_start(cast(coalesce(
-        cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)
-    ) as date) + 1) as open_month
+    select month_start(known_on() + 1) as open_month
 ),
 closing as (
     select

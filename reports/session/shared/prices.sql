@@ -63,7 +63,7 @@ listed as (
     having sum(shipments) >= min_shipments
 ),
 cells as (
-    select * exclude (middle), middle_of((middle).low, (middle).high) as median
+    select * exclude (middle), twice_middle((middle).low, (middle).high) as twice_median
     from (
         select
             * exclude (most, most_frequent, counted),
@@ -78,12 +78,12 @@ cells as (
 changes as (
     select
         *,
-        lag(median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
+        lag(twice_median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
     from cells
 ),
 -- Part of the price before in 10^-12, so that a median is rounded once.
 parts as (
-    select *, rounded_quotient(ten_thousandths(median - before) * 1000000000000, ten_thousandths(before)) as part
+    select *, rounded_quotient((twice_median - before) * 1000000000000, before) as part
     from changes
     where before is not null and examined > 0
 ),
@@ -95,8 +95,8 @@ counted as (
         if(by_zone, zone, null) as of_zone,
         currency_code,
         count(*) as cells_compared,
-        count(*) filter (where median > before) as cells_raised,
-        count(*) filter (where median < before) as cells_lowered,
+        count(*) filter (where twice_median > before) as cells_raised,
+        count(*) filter (where twice_median < before) as cells_lowered,
         cast(sum(examined) as bigint) as shipments,
         as_hundredths(rounded_quotient(quantile_disc(part, 0.5) - quantile_disc(-part, 0.5), 200000000))
             as median_change_percent

@@ -1,17 +1,20 @@
 import { test } from 'vitest';
-import { decimalText as D } from '../../support/reports-fixture.ts';
+import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
 import { denseInvoices } from './dense-invoices.ts';
 import { cellOf, hasCell, isCharge, type Line, largest, oracleOver, T } from './description-oracle.ts';
 import {
   costOf,
   dayOf,
+  doubleMedian,
   each,
   grouped,
-  medianOf,
   percent,
   plainZone,
   ratedPounds,
 } from './plain-arithmetic.ts';
+
+/** Medians are doubled, so that they are whole; halves are rounded at the end. */
+const half = (twice: bigint): string => D(roundedQuotient(twice, 2n));
 
 const invoices = denseInvoices(7, 28).map((invoice, index) => ({
   ...invoice,
@@ -198,17 +201,25 @@ test.each([
         grouped(lines, (line) => [key(line, sideOf(line))]).map(([[cell], group]) => [cell, group]),
       );
       const within = (line: Line) => (by === 'carrier' ? null : line.carrier);
-      const sides = grouped(lines, (line) => [within(line), sideOf(line), line.currency]);
+      const sides = grouped(
+        all.filter((line) => isCharge(line) && sideOf(line) !== null),
+        (line) => [within(line), sideOf(line), line.currency],
+      );
       return sides.flatMap(([[carrier, side, currency], group]) =>
         sides
           .filter(([[c, other, cur]]) => c === carrier && other !== side && cur === currency)
           .map(([[, other]]) => {
-            const covered = group.filter((line) => (cells.get(key(line, other))?.length ?? 0) >= 3);
+            const covered = group.filter(
+              (line) => hasCell(line) && (cells.get(key(line, other))?.length ?? 0) >= 3,
+            );
+            // Twice, so that medians are whole.
             const repriced = covered.reduce(
-              (sum, line) => sum + medianOf((cells.get(key(line, other)) ?? []).map(({ cost }) => T(cost))),
+              (sum, line) =>
+                sum + doubleMedian((cells.get(key(line, other)) ?? []).map(({ cost }) => T(cost))),
               0n,
             );
             const cost = costOf(covered);
+            const saved = 2n * cost - repriced;
             const named = {
               carrier: { carrier: side, other_carrier: other },
               service: { carrier, service_level: side, other_service: other },
@@ -216,9 +227,9 @@ test.each([
             }[by];
             return {
               ...{ ...named, currency_code: currency, shipments: group.length },
-              ...{ covered_shipments: covered.length, covered_cost: D(cost), repriced_cost: D(repriced) },
-              ...{ saving: D(cost - repriced), saving_percent: percent(cost - repriced, cost) },
-              saving_per_shipment: covered.length === 0 ? null : each(cost - repriced, covered.length),
+              ...{ covered_shipments: covered.length, covered_cost: D(cost), repriced_cost: half(repriced) },
+              ...{ saving: half(saved), saving_percent: percent(saved, 2n * cost) },
+              saving_per_shipment: covered.length === 0 ? null : each(saved, 2 * covered.length),
             };
           }),
       );
@@ -244,13 +255,13 @@ test('minimum-charges', () =>
               .filter(([, cell]) => cell.length >= 2)
               .map(([key, cell]) => ({
                 lb: Number(key[3]),
-                price: medianOf(cell.map(({ cost }) => T(cost))),
+                price: doubleMedian(cell.map(({ cost }) => T(cost))),
               }));
-            const least = cells.map(({ price }) => price).reduce((a, b) => (b < a ? b : a), 10n ** 18n);
+            const least = cells.map(({ price }) => price).reduce((a, b) => (b < a ? b : a), 2n * 10n ** 18n);
             const alike = cells.filter(({ price }) => price === least);
             if (alike.length < 2) return [];
             const examined = group.filter((line) => lines.includes(line));
-            const atFloor = examined.filter(({ cost }) => T(cost) === least);
+            const atFloor = examined.filter(({ cost }) => 2n * T(cost) === least);
             const change = before === null ? null : least - before;
             const changePercent = before === null ? null : percent(least - before, before);
             before = least;
@@ -258,11 +269,11 @@ test('minimum-charges', () =>
             return [
               {
                 ...{ month, carrier, service_level: service, currency_code: currency },
-                ...{ minimum_charge: D(least), priced_alike: alike.length, shipments: examined.length },
+                ...{ minimum_charge: half(least), priced_alike: alike.length, shipments: examined.length },
                 ...{ up_to_lb: Math.max(...alike.map(({ lb }) => lb)), floor_shipments: atFloor.length },
                 floor_cost: D(costOf(atFloor)),
                 share_of_shipments: percent(BigInt(atFloor.length), BigInt(examined.length)),
-                change: change === null ? null : D(change),
+                change: change === null ? null : half(change),
                 change_percent: changePercent,
               },
             ];
@@ -299,12 +310,12 @@ test('dimensional-weight', () =>
                 other.shipDate.slice(0, 7) === line.shipDate.slice(0, 7) &&
                 ratedPounds(other) === usual,
             );
-            const price = alike.length === 0 ? null : medianOf(alike.map(({ cost }) => T(cost)));
+            const price = alike.length === 0 ? null : doubleMedian(alike.map(({ cost }) => T(cost)));
             return {
               ...{ invoice_id: line.invoiceId, row_number: line.row, origin: place, usual_lb: usual },
               ...{ billed_lb: ratedPounds(line), like_shipments: group.length },
-              usual_cost: price === null ? null : D(price),
-              difference: price === null ? null : D(T(line.cost) - price),
+              usual_cost: price === null ? null : half(price),
+              difference: price === null ? null : half(2n * T(line.cost) - price),
             };
           });
       });

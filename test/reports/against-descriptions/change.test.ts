@@ -1,19 +1,47 @@
 import { test } from 'vitest';
+import type { ReportFilters } from '../../../reports/report-filters.ts';
 import { decimalText as D, roundedQuotient } from '../../support/reports-fixture.ts';
 import { denseInvoices } from './dense-invoices.ts';
 import { absolute, cellOf, hasCell, type Line, oracleOver, T } from './description-oracle.ts';
-import { costOf, doubleMedian, grouped, hundredthsText, medianOf, ratedPounds } from './plain-arithmetic.ts';
+import { costOf, doubleMedian, grouped, hundredthsText, ratedPounds } from './plain-arithmetic.ts';
 
 const invoices = denseInvoices(7, 28);
 const { agrees } = oracleOver(invoices);
 
-test('bridge', () =>
+const day = (text: string, days: number): string =>
+  new Date(Date.parse(text) + days * 86_400_000).toISOString().slice(0, 10);
+const NAMED = {
+  ...{ first_from: '2026-01-01', first_to: '2026-02-28' },
+  ...{ second_from: '2026-03-01', second_to: '2026-04-30' },
+};
+
+/** Of the dates of the filter with as many days before it, or of the latest month that is published with the month before. */
+function usualPeriods(lines: readonly Line[], { from, to }: ReportFilters): typeof NAMED {
+  if (from !== undefined && to !== undefined) {
+    const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+    return { first_from: day(from, -days - 1), first_to: day(from, -1), second_from: from, second_to: to };
+  }
+  const dates = lines.map(({ shipDate }) => shipDate).filter((date) => date <= '2026-04-01');
+  const first = `${dates.sort().at(-1)?.slice(0, 7)}-01`;
+  const before = `${day(first, -1).slice(0, 7)}-01`;
+  const after = `${day(first, 31).slice(0, 7)}-01`;
+  return { first_from: before, first_to: day(first, -1), second_from: first, second_to: day(after, -1) };
+}
+
+test.each([
+  ['named', NAMED],
+  ['usual', {}],
+])('bridge of %s periods', (_which, parameters) =>
   agrees(
     'bridge',
-    (lines) =>
-      grouped(lines, (line) => [line.currency]).flatMap(([[currency], group]) => {
-        const first = group.filter(({ shipDate }) => shipDate < '2026-03-01');
-        const second = group.filter(({ shipDate }) => shipDate >= '2026-03-01');
+    (_lines, loaded, { butDates, filters }) => {
+      const lines = loaded.filter(butDates);
+      const periods = { ...usualPeriods(lines, filters), ...parameters };
+      const within = (from: string, to: string) => (line: Line) =>
+        line.shipDate >= from && line.shipDate <= to;
+      return grouped(lines, (line) => [line.currency]).flatMap(([[currency], group]) => {
+        const first = group.filter(within(periods.first_from, periods.first_to));
+        const second = group.filter(within(periods.second_from, periods.second_to));
         const [n1, n2] = [BigInt(first.length), BigInt(second.length)];
         const [c1, c2] = [costOf(first), costOf(second)];
         const full = (line: Line): boolean => ![line.service, line.zone, line.weight].includes(null);
@@ -36,16 +64,11 @@ test('bridge', () =>
         return Object.entries({ ...steps, mix }).map(([step, amount]) => ({
           ...{ step, currency_code: currency, amount: D(amount) },
         }));
-      }),
-    {
-      parameters: {
-        first_from: '2026-01-01',
-        first_to: '2026-02-28',
-        second_from: '2026-03-01',
-        second_to: '2026-04-30',
-      },
+      });
     },
-  ));
+    { parameters },
+  ),
+);
 
 /** Twice the median and the number of lines, of each cell in each month. */
 const monthlyPrices = (lines: readonly Line[]) =>
@@ -55,7 +78,7 @@ const monthlyPrices = (lines: readonly Line[]) =>
     zone: key[2],
     month: String(key[5]),
     n: of.length,
-    median: medianOf(of.map((line) => T(line.cost))),
+    median: doubleMedian(of.map((line) => T(line.cost))),
   }));
 
 interface PriceRules {
@@ -155,7 +178,7 @@ test('outliers', () =>
               const distance = 2n * T(line.cost) - middle;
               const [above, below] =
                 spread > 0n
-                  ? [distance * 2n * 6_745n, spread * 10_000n]
+                  ? [distance * 2n * 10_000n, spread * 14_826n]
                   : [distance * BigInt(of.length) * 1_000_000n, total * 1_253_314n];
               if (absolute(distance) < 2n * 10_000n || absolute(distance) * 10n < middle) return [];
               if (absolute(above) * 10n < 35n * below) return [];

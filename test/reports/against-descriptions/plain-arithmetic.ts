@@ -54,10 +54,6 @@ export function doubleMedian(values: readonly bigint[]): bigint {
 }
 
 /** The mean of the two middle amounts, four decimals, in ten-thousandths. */
-export function medianOf(values: readonly bigint[]): bigint {
-  return roundedQuotient(doubleMedian(values), 2n);
-}
-
 /** Amount by number in ten-thousandths, as text. */
 export function each(amount: bigint, count: number): string {
   return decimalText(roundedQuotient(amount, BigInt(count)));
