@@ -39,7 +39,7 @@ order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 -- purpose: Audit, 1
 -- source: rates, weights
 -- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
---   $limit integer = 100000: list at most this many lines, largest amounts first
+--   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
 -- means: as "duplicates" reads them, whatever the filters: each credit cancels one charge of exactly its amount; of the
 --   charges that remain and are the same charge the largest (of equal ones the first invoiced) is the right one, and the
 --   others are claimed, less the credits that cancelled nothing. What is claimed of a number is its money_at_risk.
@@ -81,8 +81,10 @@ select
     cast(greatest(0, least(billing_cost, up_to - credited)) as decimal(18, 4)) as claimed
 from placed
 where rank > 1 and billing_cost > 0
+qualify row_number() over (
+    partition by currency_code order by claimed desc, invoice_id, row_number
+) <= $limit
 order by currency_code, claimed desc, invoice_id, row_number
-limit $limit
 
 -- name: price-changes
 -- purpose: Audit, 1
@@ -91,7 +93,7 @@ limit $limit
 --   $min_shipments integer = 3: a price counts in a month only if it has at least this many lines
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
---   $limit integer = 100000: list at most this many lines, largest amounts first
+--   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
@@ -124,15 +126,17 @@ semi join given_rows(
     and w.currency_code = s.currency_code and (w.zone is null or w.zone = s.zone)
 where c.price > c.before and 2 * ten_thousandths(s.billing_cost) > c.before and $min_cells is not null
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
+qualify row_number() over (
+    partition by s.currency_code order by claimed desc, s.invoice_id, s.row_number
+) <= $limit
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
-limit $limit
 
 -- name: rate-variance
 -- purpose: Audit, 1
 -- source: rates
 -- params: $rows text: JSON, carrier, service_level and currency_code of each row of "rate-variance"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
---   $limit integer = 100000: list at most this many lines, largest amounts first
+--   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
 -- means: as "rate-variance" compares each line with the rate that fits it; what is claimed of a row is its
 --   overcharged_cost.
 select
@@ -154,15 +158,17 @@ semi join given_rows(
     and w.currency_code = s.currency_code
 where s.billing_cost > c.rate
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
+qualify row_number() over (
+    partition by s.currency_code order by claimed desc, s.invoice_id, s.row_number
+) <= $limit
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
-limit $limit
 
 -- name: rebills
 -- purpose: Audit, 1
 -- source: rates, weights
 -- params: $rows text: JSON, invoice_id, replacement_id and currency_code of each row of "rebills"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
---   $limit integer = 100000: list at most this many lines, largest amounts first
+--   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
 with pairs as (
@@ -197,8 +203,10 @@ select
 from lines
 where billing_cost > 0 and cost_before >= 0 and cost_after - cost_before > up_to - billing_cost
 and ($numbers is null or tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
+qualify row_number() over (
+    partition by currency_code order by claimed desc, invoice_id, row_number
+) <= $limit
 order by currency_code, claimed desc, invoice_id, row_number
-limit $limit
 
 -- name: amounts
 -- All partners count; $numbers is JSON.

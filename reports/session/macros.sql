@@ -245,10 +245,14 @@ create or replace temp macro has_name(names, name) as list_contains(string_split
 create or replace temp macro is_scale(zones, numbers, least, greatest) as
     numbers > 0 and zones = numbers and greatest - least <= 20;
 
+-- In two parts, since the product can exceed 128 bits.
 create or replace temp macro converted(amount, rate) as
-    as_amount(rounded_quotient(
-        ten_thousandths(amount) * cast(rate * cast(100000000 as decimal(10, 0)) as hugeint), 100000000
-    ));
+    as_amount(
+        (ten_thousandths(amount) // 100000000) * hundred_millionths_of(rate)
+        + rounded_quotient((ten_thousandths(amount) % 100000000) * hundred_millionths_of(rate), 100000000)
+    );
+create or replace temp macro hundred_millionths_of(rate) as
+    cast(cast(rate as decimal(28, 8)) * cast(100000000 as decimal(10, 0)) as hugeint);
 
 -- For the sorted list of middle_values.
 create or replace temp macro counted_value(value, n) as {low: value, high: value, up_to: cast(n as bigint)};
@@ -305,7 +309,8 @@ create or replace temp macro fault_names() as [
     'tracking number went through a spreadsheet',
     'text has blanks at its ends',
     'origin has lost its leading zero',
-    'origin has an unusual spelling'
+    'origin has an unusual spelling',
+    'a date is more than two years from the invoice'
 ];
 create or replace temp macro has_fault(faults, name) as
     list_contains(fault_names(), name) and (faults >> (list_position(fault_names(), name) - 1)) & 1 = 1;

@@ -23,14 +23,25 @@
 --   rows: carrier | shipments | packages | billing_cost | cost_per_shipment | cost_per_lb | credits | share_of_cost | concentration | credited_percent
 --   ups | 3 | 2 | 18.0000 | 9.0000 | 3.3276 | -2.0000 | 75.00 | 6250 | 10.00
 --   fedex | 1 | 1 | 6.0000 | 6.0000 | 6.0000 | 0.0000 | 25.00 | 6250 | 0.00
-with shared as (
+with
+-- Sums above 5 x 10^13 are squared in a larger unit, since a square has to fit 128 bits a hundred times.
+totals as (
     select
         *,
-        percent_of(billing_cost, sum(billing_cost) over currency) as share_of_cost,
-        sum(ten_thousandths(billing_cost) * ten_thousandths(billing_cost)) over currency as squares,
-        ten_thousandths(sum(billing_cost) over currency) * ten_thousandths(sum(billing_cost) over currency) as square,
-        min(billing_cost) over currency >= 0 and sum(billing_cost) over currency > 0 as has_shares
+        sum(billing_cost) over currency as total,
+        min(billing_cost) over currency >= 0 and total > 0 as has_shares,
+        abs(ten_thousandths(total)) // 500000000000000000 + 1 as unit,
+        if(has_shares, ten_thousandths(billing_cost) // unit, 0) as size
     from totals_by('invoiced_months', carrier, null)
+    window currency as (partition by currency_code)
+),
+shared as (
+    select
+        *,
+        percent_of(billing_cost, total) as share_of_cost,
+        sum(size * size) over currency as squares,
+        sum(size) over currency * sum(size) over currency as square
+    from totals
     window currency as (partition by currency_code)
 )
 select

@@ -4,7 +4,8 @@
 -- means: Each check counts the lines it finds; several checks may find the same line. An unusual spelling of a zone is
 --   any but its plain form ("Zone 5" for 5), of an origin one with lower case or extra blanks. A tracking number like
 --   1.23E+11 went through a spreadsheet. An origin of three or four digits that also occurs with zeros before it has
---   lost its leading zero. `example` is the tracking number of the first line found.
+--   lost its leading zero. A ship date or a carrier's invoice date more than two years (731 days) from the invoice date is
+--   far from it. `example` is the tracking number of the first line found.
 -- order: currency; most lines first; problem
 -- limits: A line that is found need not be wrong: the file format allows empty cells. Nothing is repaired.
 -- units: share_of_shipments %

@@ -135,10 +135,21 @@ period_gaps as (
         'overdue', party, open_from, open_from + cast(missing * usual_step as integer) - 1, missing, latest, null, usual_step
     from late
 ),
+-- The first and the last uncovered day are among the days beside the periods of others, however long a period is.
+edges as (
+    select party, unnest([invoice_start_date - 1, invoice_end_date + 1]) as day
+    from known
+    where not is_voided and invoice_start_date <= invoice_end_date
+),
 open_days as (
-    select v.*, unnest(generate_series(v.invoice_start_date, v.invoice_end_date, interval 1 day)) as day
+    select *, unnest([invoice_start_date, invoice_end_date]) as day
+    from known
+    where is_voided and invoice_start_date <= invoice_end_date
+    union
+    select v.*, e.day
     from known as v
-    where v.is_voided and v.invoice_start_date <= v.invoice_end_date
+    join edges as e on e.party = v.party and e.day between v.invoice_start_date and v.invoice_end_date
+    where v.is_voided
 ),
 voided_periods as (
     select

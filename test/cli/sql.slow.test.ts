@@ -35,7 +35,7 @@ describe('the cookbook', () => {
     );
     const packages = picked(await report('carriers'), 'carrier', 'currency_code', 'packages').sort();
     expect(picked(await answer(3), 'carrier', 'currency_code', 'packages').sort()).toEqual(packages);
-    const months = picked(await report('summary'), 'month', 'billing_cost', 'change_on_month');
+    const months = picked(await report('summary'), 'month', 'billing_cost', 'change_on_previous');
     expect(picked(await answer(4), 'month', 'billing_cost', 'change')).toEqual(months);
   });
 });

@@ -172,7 +172,12 @@ select
         0
     )
     + if(o.is_short, 131072, 0)
-    + if(o.spelling <> s.origin, 262144, 0) as faults
+    + if(o.spelling <> s.origin, 262144, 0)
+    + if(
+        abs(s.invoice_generation_date - s.ship_date) > 731 or abs(s.invoice_generation_date - s.carrier_invoice_date) > 731,
+        524288,
+        0
+    ) as faults
 from selected_shipments as s
 left join unlike as i on i.invoice_id = s.invoice_id
 left join origins as o on o.origin = s.origin

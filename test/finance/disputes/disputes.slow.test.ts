@@ -184,10 +184,9 @@ describe('claimable lines of months with planted findings', () => {
       const few = await findLines({
         ...{ databasePath: months.path, finding, ...everything, parameters: { limit: String(limit) } },
       });
-      expect([few.lines.length, few.notes.join()]).toEqual([
-        limit,
-        expect.stringMatching(new RegExp(`(^|,)${limit} of \\d+ (lines|rows): `)),
-      ]);
+      const counts = [...Map.groupBy(few.lines, ({ currency_code }) => currency_code).values()];
+      expect(Math.max(...counts.map(({ length }) => length))).toBe(limit);
+      expect(few.notes.join()).toMatch(/(^|,)\d+ of \d+ (lines|rows): /);
     }
     const last = all.at(-1)?.tracking_number ?? '';
     const [line] = await found(months, 'price-changes', {
