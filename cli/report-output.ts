@@ -11,6 +11,7 @@ import {
   inOneBatch,
   REPORT_FORMATS,
   type ReportFormat,
+  readersOf,
   streamReport,
 } from '../reports/render/render-report.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
@@ -53,6 +54,8 @@ export async function printStreamed(
   }
   if (flags.output !== undefined && flags.dryRun !== true) await writeWhole(flags.output, rendered.parts);
   output.note(headOf(result));
+  const readers = readersOf(format);
+  if (readers !== null) output.note(`  ${readers}`);
   const { rows, found } = result.head;
   // Scripts run with --quiet, and a cut file must not pass for a whole one.
   if (output.quiet && rows < found && (flags.output !== undefined || format !== 'table'))

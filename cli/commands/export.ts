@@ -15,7 +15,7 @@ interface ExportFlags {
 }
 
 const STATEMENTS = new URL('../sql/export.sql', import.meta.url);
-const FORMATS = ['parquet', 'csv'] as const;
+const FORMATS = ['parquet', 'csv', 'csv-exact'] as const;
 
 export function command(): Command {
   return verb(
@@ -24,7 +24,11 @@ export function command(): Command {
     'billsync export --output ./for-finance --format parquet',
   )
     .requiredOption('--output <dir>', 'folder for shipments/ and invoices/')
-    .addOption(new Option('--format <format>', 'format of the files').choices(FORMATS).default(FORMATS[0]))
+    .addOption(
+      new Option('--format <format>', 'format of the files; csv is for spreadsheets, csv-exact for programs')
+        .choices(FORMATS)
+        .default(FORMATS[0]),
+    )
     .option('--dry-run', 'show what would be written')
     .option('--yes', 'replace an existing folder')
     .run(async ({ settings, output, flags }: Run<ExportFlags>) => {
@@ -76,10 +80,13 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
       await attachBehind(database, (statement) => connection.run(statement));
       await connection.run(statementIn(STATEMENTS, 'macros'));
       for (const what of PARTS) {
-        const sql = statementIn(STATEMENTS, `${what}-${format}`);
-        const variable = await connection.prepare('set variable folder = $folder');
-        variable.bind({ folder: join(temporary, what) });
-        await variable.run();
+        const sql = statementIn(STATEMENTS, `${what}-${format === 'parquet' ? format : 'csv'}`);
+        const variables = { folder: join(temporary, what), is_exact: format === 'csv-exact' };
+        for (const [name, value] of Object.entries(variables)) {
+          const variable = await connection.prepare(`set variable ${name} = $value`);
+          variable.bind({ value });
+          await variable.run();
+        }
         await (await connection.prepare(sql)).run();
         await mkdir(join(temporary, what), { recursive: true });
         await nameFiles(join(temporary, what), `${what}-${OF_MONTH[what]}`);

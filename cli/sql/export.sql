@@ -1,7 +1,7 @@
 -- Statements of `billsync export`; the variable `folder` is the target.
 
 -- name: macros
--- Escapes invisible characters and formulas in texts, as `report --format csv` does: `visible` (lib/wire/text.ts), then the apostrophe
+-- Escapes invisible characters and formulas in texts, as `report --format csv` does (csv-exact does not): `visible` (lib/wire/text.ts), then the apostrophe
 -- (reports/render/csv-text.ts). Numbers, dates and all other texts are unchanged. \s is ASCII here, \p{Z} the rest; the pattern ends
 -- with the noncharacters of Unicode.
 create or replace temp macro is_unseen(text) as
@@ -38,8 +38,9 @@ case
     else text
 end;
 
-create or replace temp macro spreadsheet_safe(cell) as
+create or replace temp macro csv_cell(cell) as
 case
+    when typeof(cell) = 'VARCHAR' and getvariable('is_exact') then cast(cell as varchar)
     when typeof(cell) = 'VARCHAR' then without_formula(visible_text(cast(cell as varchar)))
     when typeof(cell) = 'TIMESTAMP WITH TIME ZONE'
     then strftime(try_cast(cast(cell as varchar) as timestamptz), '%Y-%m-%dT%H:%M:%S.%gZ')
@@ -57,7 +58,7 @@ to (getvariable('folder')) (
 -- name: shipments-csv
 -- All billed shipments for other tools as csv, a folder per month of the ship date
 copy (
-    select spreadsheet_safe(columns(*))
+    select csv_cell(columns(*))
     from (select * replace (cast(invoice_id as varchar) as invoice_id), strftime(ship_date, '%Y-%m') as month from shipments)
 )
 to (getvariable('folder')) (format csv, header true, partition_by (month))
@@ -73,7 +74,7 @@ to (getvariable('folder')) (
 -- name: invoices-csv
 -- All invoices for other tools as csv, a folder per month of the invoice date, unknown without one
 copy (
-    select spreadsheet_safe(columns(*))
+    select csv_cell(columns(*))
     from (select * replace (cast(invoice_id as varchar) as invoice_id), coalesce(strftime(invoice_date, '%Y-%m'), 'unknown') as month from invoices)
 )
 to (getvariable('folder')) (format csv, header true, partition_by (month))

@@ -27,8 +27,9 @@ import { reportBody } from './report-body.ts';
 const MAX_ROWS_OF_LISTS = 500;
 const DOWNLOADS = [
   ['xlsx', 'Excel'],
-  ['csv', 'CSV'],
+  ['csv', 'CSV for spreadsheets'],
   ['csv-bom', 'CSV for Excel'],
+  ['csv-exact', 'CSV for programs'],
   ['parquet', 'Parquet'],
   ['json', 'JSON'],
   ['html', 'Page to print (HTML)'],

@@ -39,8 +39,9 @@ const ROWS_ON_A_PAGE = 100;
 const MAX_ROWS_ON_A_PAGE = 10_000;
 const EXPORTS = [
   ['xlsx', 'Excel'],
-  ['csv', 'CSV'],
+  ['csv', 'CSV for spreadsheets'],
   ['csv-bom', 'CSV for Excel'],
+  ['csv-exact', 'CSV for programs'],
   ['parquet', 'Parquet'],
   ['ndjson', 'JSON lines'],
   ['about', 'About the data (JSON)'],

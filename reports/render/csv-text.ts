@@ -1,7 +1,4 @@
-/**
- * RFC 4180, CRLF; a spreadsheet runs no formulas of it. Invisible characters are written out; JSON and
- * Parquet keep them.
- */
+/** RFC 4180, CRLF. For spreadsheets, which run no formulas of it, invisible characters are written out; for programs texts are exact. */
 
 import { visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn } from '../cells.ts';
@@ -22,15 +19,27 @@ export async function* streamCsvWithMark(result: StreamedResult): AsyncGenerator
   yield* streamCsv(result);
 }
 
+/** Every text unchanged; an empty text is quoted, and an empty cell is none. */
+export async function* streamExactCsv({ columns, batches }: StreamedResult): AsyncGenerator<string> {
+  yield headerOf(columns);
+  for await (const rows of batches) yield linesOf(rows, columns, exactCell);
+}
+
 function headerOf(columns: readonly ReportColumn[]): string {
   return `${columns.map((column) => quoted(column.name)).join(',')}\r\n`;
 }
 
-function linesOf(rows: ReportResult['rows'], columns: readonly ReportColumn[]): string {
+function linesOf(rows: ReportResult['rows'], columns: readonly ReportColumn[], write = cellText): string {
   return rows
-    .map((row) => `${columns.map((column) => cellText(row[column.name] ?? null, column)).join(',')}\r\n`)
+    .map((row) => `${columns.map((column) => write(row[column.name] ?? null, column)).join(',')}\r\n`)
     .join('');
 }
+
+function exactCell(cell: ReportCell): string {
+  if (cell === null) return '';
+  return cell === '' ? '""' : quoted(String(cell));
+}
+
 /** Only text can be taken for a formula, not `-1.5000`. */
 function cellText(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';

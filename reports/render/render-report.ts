@@ -1,6 +1,6 @@
 import { buffer as bytesOf, text as textOf } from 'node:stream/consumers';
 import type { ReportResult, StreamedResult } from '../report-result.ts';
-import { streamCsv, streamCsvWithMark } from './csv-text.ts';
+import { streamCsv, streamCsvWithMark, streamExactCsv } from './csv-text.ts';
 import { renderAbout, streamJson, streamNdjson } from './json.ts';
 import { renderTable, type TableOptions } from './table-text.ts';
 
@@ -24,6 +24,7 @@ const FORMATS = {
   ndjson: text('application/x-ndjson', 'ndjson', streamNdjson),
   csv: text('text/csv; charset=utf-8; header=present', 'csv', streamCsv),
   'csv-bom': text('text/csv; charset=utf-8; header=present', 'csv', streamCsvWithMark),
+  'csv-exact': text('text/csv; charset=utf-8; header=present', 'csv', streamExactCsv),
   parquet: binary('application/vnd.apache.parquet', 'parquet', async function* (result) {
     yield* (await import('./parquet-file.ts')).renderParquet(result);
   }),
@@ -46,6 +47,19 @@ export const REPORT_FORMATS = Object.keys(FORMATS) as readonly ReportFormat[];
 
 export function formatOf(path: string): ReportFormat | undefined {
   return REPORT_FORMATS.find((format) => path.toLowerCase().endsWith(`.${FORMATS[format].extension}`));
+}
+
+const CSV_READERS: Readonly<Partial<Record<ReportFormat, string>>> = {
+  csv: 'For spreadsheets: texts that look like formulas and invisible characters are escaped; csv-exact is for programs.',
+  'csv-bom':
+    'For spreadsheets: texts that look like formulas and invisible characters are escaped; csv-exact is for programs.',
+  'csv-exact':
+    'For programs: every text is unchanged, so a spreadsheet may compute it; csv is for spreadsheets.',
+};
+
+/** A sentence where several formats share an extension. */
+export function readersOf(format: ReportFormat): string | null {
+  return CSV_READERS[format] ?? null;
 }
 
 export function extensionOf(format: ReportFormat): string {

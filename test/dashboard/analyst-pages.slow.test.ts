@@ -170,7 +170,7 @@ describe('format=json', () => {
   });
 });
 
-describe('saved views', () => {
+describe('saved views', { shuffle: false }, () => {
   const post = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
     get('/views', { method: 'POST', body: new URLSearchParams(fields), headers });
   const kept = () => readFile(join(fixture.folder, 'user', 'saved-views.json'), 'utf8');

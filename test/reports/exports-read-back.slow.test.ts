@@ -1,5 +1,8 @@
 /** Files for other tools, read back by two programs each that have nothing in common with the writer. */
 
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { runCommand } from '../support/processes/run-command.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
@@ -16,10 +19,15 @@ const TEXTS = [
   '北海道 😀',
   '007',
   '\u0001',
+  '-',
+  '\t-\t',
+  '\n',
+  '"',
+  '\u202e',
 ];
 const fixture = await reportsFixture([
   anInvoice(
-    TEXTS.map((service, index) => aShipment({ service, cost: `${index}.1000`, origin: '02139' })),
+    TEXTS.map((service, index) => aShipment({ service, cost: `${index + 10}.1000`, origin: '02139' })),
     { date: '2026-04-10' },
   ),
 ]);
@@ -47,7 +55,7 @@ other = CalamineWorkbook.from_path("shipments.xlsx").get_sheet_by_name("shipment
 print(json.dumps([
   [row[place] for row in rows[1:-1]],
   [row[place] for row in other[1:-1]],
-  [[row[cost] for row in read[1:-1]] == [n + 0.1 for n in range(${TEXTS.length})] for read in (rows, other)],
+  [[row[cost] for row in read[1:-1]] == [n + 10.1 for n in range(${TEXTS.length})] for read in (rows, other)],
   sheet.auto_filter.ref, sheet.freeze_panes, str(rows[1][rows[0].index("Ship date")]),
 ]))`,
     '1.5',
@@ -57,6 +65,19 @@ print(json.dumps([
   expect(openpyxl).toEqual(TEXTS.map((text) => (text === '\u0001' ? '_x0001_' : text.replace('x005F_', ''))));
   expect(calamine).toEqual(TEXTS);
   expect(rest).toEqual([[true, true], `A1:W${TEXTS.length + 1}`, 'A2', '2026-03-02 00:00:00']);
+});
+
+test('a CSV for programs is read by Python, and by csv-parse, as every text was billed', async () => {
+  await run('shipments', '--sort', 'billing_cost', '--format', 'csv-exact', '--output', 'exact.csv');
+  await run('export', '--format', 'csv-exact', '--output', 'exact');
+  const script = `
+import csv, glob, json
+paths = ["exact.csv"] + glob.glob("exact/shipments/*/*.csv")
+read = [list(csv.DictReader(open(path, encoding="utf-8", newline=""), strict=True)) for path in paths]
+print(json.dumps([[row["service_level"] for row in sorted(rows, key=lambda row: row["billing_cost"])] for rows in read]))`;
+  expect(JSON.parse(await runPython(fixture.folder, script, '1.5'))).toEqual([TEXTS, TEXTS]);
+  const records = parse(await readFile(join(fixture.folder, 'exact.csv')), { columns: true });
+  expect((records as Record<string, string>[]).map((row) => row.service_level)).toEqual(TEXTS);
 });
 
 test('an export is read by DuckDB, pandas and Polars alike: the month from the path, each id as text', async () => {

@@ -17,7 +17,7 @@ afterAll(() => fixture.remove());
 const disputes = (...args: string[]) => runCommand(['disputes', ...args, '--data-dir', fixture.folder]);
 const json = async (...args: string[]) => JSON.parse((await disputes(...args, '--json')).stdout);
 
-describe('billsync disputes', () => {
+describe('billsync disputes', { shuffle: false }, () => {
   test('finds, opens, sends and follows claims with an audit entry each', async () => {
     expect(await disputes('list')).toMatchObject({
       exitCode: 0,

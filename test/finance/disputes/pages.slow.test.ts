@@ -63,7 +63,7 @@ const listed = async () => [...(await disputes.list()).claims].reverse();
 const post = (path: string, fields: [string, string][], headers: Record<string, string> = asAnn) =>
   fetch(`${acting.url}${path}`, { method: 'POST', headers, body: new URLSearchParams(fields) });
 
-describe('an operator', () => {
+describe('an operator', { shuffle: false }, () => {
   test('ticks rows of a report, sees what is claimed, and opens the claims, without JavaScript', async () => {
     await page.goto(`${acting.url}/reports/duplicates?carrier=ups`);
     const rows = page.locator('tbody tr').filter({ has: page.locator('input[name=row]') });
@@ -154,7 +154,7 @@ describe('an operator', () => {
   });
 });
 
-describe('other users', () => {
+describe('other users', { shuffle: false }, () => {
   const choose: [string, string][] = [
     ['report', 'duplicates'],
     ['query', '{"filters":{},"parameters":{}}'],
