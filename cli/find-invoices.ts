@@ -24,14 +24,13 @@ export async function idsOf(settings: Settings, named: readonly NamedInvoice[]):
     return [...new Set(named.map(({ name }) => name.toLowerCase()))];
   const { withPublished } = await import('./published.ts');
   const rows = await withPublished(settings, (published) => published.query('invoice-numbers'));
-  const idsByNumber = new Map<string, string[]>();
-  for (const { invoice_number: number, invoice_id: id } of rows) {
-    idsByNumber.set(String(number), [...(idsByNumber.get(String(number)) ?? []), String(id)]);
-  }
+  const byNumber = Map.groupBy(rows, (row) => String(row.invoice_number));
+  const inAnyLetters = Map.groupBy(rows, (row) => String(row.invoice_number).toLowerCase());
   const ids = named.map(({ name, place }) => {
     if (GUID.test(name)) return name.toLowerCase();
-    const [id, ...others] = idsByNumber.get(name) ?? [];
-    if (id === undefined) throw unknown({ name, place }, [...idsByNumber.keys()]);
+    const found = byNumber.get(name) ?? inAnyLetters.get(name.toLowerCase()) ?? [];
+    const [id, ...others] = found.map((row) => String(row.invoice_id));
+    if (id === undefined) throw unknown({ name, place }, [...byNumber.keys()]);
     if (others.length === 0) return id;
     throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(name)}`, {
       subject: [id, ...others].join(', '),

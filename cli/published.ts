@@ -1,12 +1,10 @@
 /** Never the writer's file, so a running worker is not disturbed. */
 
 import { join } from 'node:path';
-import type { DuckDBValue } from '@duckdb/node-api';
 import type { Settings } from '../lib/config/settings.ts';
-import type { ReportRow } from '../reports/cells.ts';
 import { isReportError, ReportError } from '../reports/errors.ts';
+import { type RunStatement, statementsOn } from '../reports/invoices/invoice-questions.ts';
 import { openPublishedFile, registerConnection } from '../reports/open-published-file.ts';
-import { readStatement } from '../reports/report-result.ts';
 import { lakeSourceOf } from '../warehouse/lake/lake-source.ts';
 
 /** The file that analysts open. Over a lake, its rows are elsewhere; this connects readers of the path to them. */
@@ -25,12 +23,7 @@ export function publishedPath({ dataDir, warehouse }: Pick<Settings, 'dataDir' |
 const STATEMENTS = new URL('./sql/published.sql', import.meta.url);
 
 export interface PublishedReader {
-  /**
-   * Decimals are exact text, counts numbers, instants ISO 8601 UTC. Values are bound by name.
-   *
-   * @param name of a statement of published.sql
-   */
-  query(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<readonly ReportRow[]>;
+  readonly query: RunStatement;
   close(): void;
 }
 
@@ -66,7 +59,7 @@ export async function ifPublished<T>(
 async function openPublished(settings: Settings): Promise<PublishedReader> {
   const file = await openPublishedFile(publishedPath(settings));
   return {
-    query: async (name, values) => (await readStatement(file, { statements: STATEMENTS, name, values })).rows,
+    query: statementsOn(file, STATEMENTS),
     close: () => file.close(),
   };
 }

@@ -1,15 +1,11 @@
-import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { listValue } from '@duckdb/node-api';
 import type { ReportRow } from '../reports/cells.ts';
+import { type RunStatement, statementsOn } from '../reports/invoices/invoice-questions.ts';
 import { openPublishedFile, withTimeLimit } from '../reports/open-published-file.ts';
-import { readStatement } from '../reports/report-result.ts';
+
+export type { RunStatement } from '../reports/invoices/invoice-questions.ts';
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
-
-/** Decimals are exact text, instants ISO 8601 UTC. */
-export type RunStatement = (
-  name: string,
-  values?: Readonly<Record<string, DuckDBValue>>,
-) => Promise<readonly ReportRow[]>;
 
 /** @throws ReportError there is no published file, or `work` takes longer than the limit */
 export async function queryPublished<T>(
@@ -17,8 +13,7 @@ export async function queryPublished<T>(
   work: (run: RunStatement) => Promise<T>,
 ): Promise<T> {
   const file = await openPublishedFile(path);
-  const run: RunStatement = async (name, values) =>
-    (await readStatement(file, { statements: STATEMENTS, name, values })).rows;
+  const run = statementsOn(file, STATEMENTS);
   try {
     const limit = { file, name: 'of the page', timeLimitMs, deadline: Date.now() + timeLimitMs };
     return await withTimeLimit(limit, () => work(run));

@@ -4,51 +4,6 @@ select sequence, published_at, invoices, shipments, events from publication
 -- name: states
 select state, count(*) as invoices from invoice_state group by state order by state
 
--- name: invoice-by-number
-select cast(invoice_id as varchar) as invoice_id
-from invoice_state
-where lower(invoice_number) = lower($number)
-order by state_since desc
-limit 1
-
--- name: invoice
-select i.*, coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant_name
-from invoices as i
-left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
-where cast(i.invoice_id as varchar) = $invoice
-
--- name: invoice-life
-select received_at as happened_at, 'delivery' as kind,
-    coalesce(event_type, 'delivery') || case when is_test_event then ' (test)' else '' end
-        || case when verdict = 'accepted' then '' else ', ' || verdict || coalesce(': ' || reason, '') end
-        || case when duplicates > 0 then ', ' || duplicates || ' more times' else '' end as what,
-    event_id as reference
-from events where cast(invoice_id as varchar) = $invoice
-union all
-select first_had_at, 'file', 'file of ' || file_size_bytes || ' bytes from ' || file_source
-    || case when times_had > 1 then ', had ' || times_had || ' times' else '' end, file_sha256
-from files where cast(invoice_id as varchar) = $invoice
-union all
-select loaded_at, 'load', 'version ' || version || ' loaded: ' || shipments || ' shipments, ' || cast(billing_cost as decimal(18, 2)) || ' '
-    || coalesce(currency_code, '') || case when is_current then ' (current)' else '' end, file_sha256
-from files where cast(invoice_id as varchar) = $invoice and loaded_at is not null
-union all
-select attention_at, 'attention', 'needs attention' || coalesce(': ' || reason, ''), reason_code
-from invoices where cast(invoice_id as varchar) = $invoice and attention_at is not null
-union all
-select resolved_at, 'attention', 'retried', null
-from invoices where cast(invoice_id as varchar) = $invoice and resolved_at is not null
-union all
-select voided_at, 'state', 'voided', null
-from invoices where cast(invoice_id as varchar) = $invoice and voided_at is not null
-union all
-select restored_at, 'state', 'a person undid a void', null
-from invoices where cast(invoice_id as varchar) = $invoice and restored_at is not null
-order by happened_at, kind, what
-
--- name: invoice-discrepancies
-select rule, stated, found, recorded_at from discrepancies where cast(invoice_id as varchar) = $invoice order by rule
-
 -- name: invoice-lines
 select row_number, tracking_number, ship_date, carrier, service_level, carrier_zone, billing_cost, currency_code
 from shipments
@@ -62,12 +17,12 @@ limit $limit
 with matching as (
     select
         i.invoice_id,
-        coalesce(i.tenant, t.tenant, i.partner_tenant_id) as tenant,
+        coalesce(i.tenant, t.tenant, i.partner_tenant_id, i.tenant_id) as tenant,
         count(*) over () as found,
         row_number() over (
             order by
                 case when $sort = 'number' then i.invoice_number end,
-                case when $sort = 'tenant' then coalesce(i.tenant, t.tenant, i.partner_tenant_id) end nulls last,
+                case when $sort = 'tenant' then coalesce(i.tenant, t.tenant, i.partner_tenant_id, i.tenant_id) end nulls last,
                 case when $sort = 'state' then i.state end,
                 case when $sort = 'cost' then i.billing_cost end desc nulls last,
                 case when $sort = 'shipments' then i.shipments end desc nulls last,
@@ -110,15 +65,6 @@ from matching as m
 join invoices as i on i.invoice_id = m.invoice_id
 where m.place > $offset and m.place <= $offset + $limit
 order by m.place
-
--- name: invoice-names
-select
-    cast(i.invoice_id as varchar) as invoice_id,
-    coalesce(i.invoice_number, cast(i.invoice_id as varchar)) as number,
-    coalesce(i.tenant, t.tenant, i.partner_tenant_id, '') as tenant
-from invoices as i
-left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
-where list_contains(cast($ids as varchar[]), cast(i.invoice_id as varchar))
 
 -- name: events
 with found as (

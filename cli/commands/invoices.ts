@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { INVOICE_STATES } from '../../lib/wire/names.ts';
 import type { ReportCell, ReportRow } from '../../reports/cells.ts';
+import { type InvoiceHistory, timelineOf } from '../../reports/invoices/timeline.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
 import { CliError, EXIT, nothingIs } from '../errors.ts';
 import { findInvoice, invoiceName, publishedInvoice } from '../find-invoices.ts';
@@ -77,17 +78,15 @@ function showCommand(): Command {
     .option('--diff', 'show the rows that the last version added, removed or changed in cost')
     .json()
     .run(async ({ settings, output, flags }: Run<{ readonly diff?: boolean }>, idOrNumber: string) => {
-      const { withPublished } = await import('../published.ts');
+      const [{ withPublished }, { invoiceHistory }] = await Promise.all([
+        import('../published.ts'),
+        import('../../reports/invoices/invoice-questions.ts'),
+      ]);
       await withPublished(settings, async (published) => {
         const invoice = await findInvoice(published, idOrNumber);
-        const id = { invoice: String(invoice.invoice_id) };
         if (flags.diff === true) return printDiff({ settings, output }, invoice);
-        const events = await published.query('invoice-events', id);
-        const records = await published.query('invoice-records', id);
-        const files = await published.query('invoice-files', id);
-        const discrepancies = await published.query('invoice-discrepancies', id);
         const amounts = await published.query('invoice-amounts', { load: String(invoice.load_id ?? '') });
-        const parts = { amounts, events, records, files, discrepancies };
+        const parts = { amounts, ...(await invoiceHistory(published.query, String(invoice.invoice_id))) };
         output.thing({ ...invoice, ...parts }, () => renderInvoice({ invoice, ...parts }));
       });
     });
@@ -159,13 +158,9 @@ function stateCollector(value: string, before: readonly string[] | undefined): r
   throw new InvalidArgumentError(`Use ${INVOICE_STATES.join(', ')}.`);
 }
 
-export interface InvoicePage {
+export interface InvoicePage extends InvoiceHistory {
   readonly invoice: ReportRow;
   readonly amounts: readonly ReportRow[];
-  readonly events: readonly ReportRow[];
-  readonly records: readonly ReportRow[];
-  readonly files: readonly ReportRow[];
-  readonly discrepancies: readonly ReportRow[];
 }
 
 export function renderInvoice(page: InvoicePage): string {
@@ -197,10 +192,7 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
     .join(' and ');
   const lines: readonly (readonly [string, string])[] = [
     ['id', printable(invoice.invoice_id)],
-    [
-      'tenant',
-      `${printable(invoice.tenant ?? invoice.partner_tenant_id ?? invoice.tenant_id)} (${printable(invoice.invoice_level)} level)`,
-    ],
+    ['tenant', `${printable(invoice.tenant)} (${printable(invoice.invoice_level)} level)`],
     ['period', `${printable(invoice.invoice_start_date)} to ${printable(invoice.invoice_end_date)}`],
     ['stated', `${stated || printable(null)}, ${printable(invoice.stated_shipments)} shipments`],
     ['loaded', `${loaded || printable(null)}, ${printable(invoice.shipments)} shipments`],
@@ -210,39 +202,13 @@ function facts(invoice: ReportRow, amounts: readonly ReportRow[]): string {
   return lines.map(([name, value]) => `  ${name.padEnd(12)}  ${value}`).join('\n');
 }
 
-function lifeOf({ invoice, events, records, files }: InvoicePage): string {
-  const moments: (readonly [string, string])[] = events.map((event) => [
-    timeText(event.received_at),
-    `${printable(event.event_type)}, ${printable(event.verdict)}${duplicates(event.duplicates)} (event ${printable(event.event_id)})`,
-  ]);
-  const own: readonly (readonly [ReportCell | undefined, string])[] = [
-    [invoice.first_loaded_at, 'loaded'],
-    ...files
-      .filter(({ loaded_at }) => loaded_at !== invoice.first_loaded_at)
-      .map(({ loaded_at, version }) => [loaded_at, `loaded again, version ${printable(version)}`] as const),
-    [
-      invoice.voided_at,
-      `voided${VOID_BASES[String(invoice.void_basis)] ?? ''}: no report counts it from then on`,
-    ],
-  ];
-  for (const { at, who, what, detail } of records) {
-    const more = detail === null || detail === undefined ? '' : ` (${printable(detail)})`;
-    moments.push([timeText(at), `${printable(who)}: ${printable(what)}${more}`]);
-  }
-  for (const [at, what] of own) if (at !== null && at !== undefined) moments.push([timeText(at), what]);
-  moments.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return moments.map(([at, what]) => `${at}  ${what}`).join('\n');
-}
-
-const VOID_BASES: Readonly<Record<string, string>> = {
-  event: ' by an event alone',
-  details: ', confirmed by the service',
-  unanswered: ' by an event alone, which the service could not confirm',
-  contradicted: ' by an event, which the service denies',
-};
-
-function duplicates(count: ReportCell | undefined): string {
-  return Number(count) > 0 ? `, ${printable(count)} duplicate(s)` : '';
+function lifeOf(page: InvoicePage): string {
+  return timelineOf(page.invoice, page)
+    .map(({ at, kind, what, reference }) => {
+      const event = kind === 'event' ? ` (event ${printable(reference)})` : '';
+      return `${timeText(at)}  ${printable(what)}${event}`;
+    })
+    .join('\n');
 }
 
 const fileColumns = (invoice: ReportRow): readonly Column<ReportRow>[] => [

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
+import { invoiceHistory } from '../../reports/invoices/invoice-questions.ts';
+import { timelineOf } from '../../reports/invoices/timeline.ts';
 import { money } from '../../reports/render/html-cells.ts';
 import { all, one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
@@ -39,7 +41,8 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
     const { id } = request.params;
     if (!UUID.test(id)) {
-      const [named] = await readPublished(context, (run) => run('invoice-by-number', { number: id }));
+      const [named, ...others] = await readPublished(context, (run) => run('invoice', { invoice: id }));
+      if (others.length > 0) return reply.redirect(withQuery('/invoices', {}, { search: id }), 302);
       if (named !== undefined) return reply.redirect(`/invoices/${named.invoice_id}`, 302);
     }
     const page = await cachedPage(context, request, () => invoicePage(context, id));
@@ -90,14 +93,15 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
     if (!row) return null;
     return {
       row,
-      life: await run('invoice-life', { invoice }),
-      discrepancies: await run('invoice-discrepancies', { invoice }),
+      history: await invoiceHistory(run, invoice),
       lines: await run('invoice-lines', { invoice, limit: MAX_LINES }),
       asOf: await asOfNow(run),
     };
   });
   if (found === null) return null;
-  const { row, life, discrepancies, lines, asOf } = found;
+  const { row, history, lines, asOf } = found;
+  const { discrepancies } = history;
+  const life = timelineOf(row, history);
   return {
     ...{ asOf, view: 'invoice', title: `Invoice ${row.invoice_number ?? invoice}`, section: '/invoices' },
     data: { invoice: row, life, discrepancies, lines },

@@ -175,11 +175,11 @@ describe('a decision that only a person may take', () => {
       { isNamed: true, what: 'version 1 counts', detail: 'version 2 lacks a carrier' },
     ];
     expect(await audit()).toEqual(decisions);
-    const page = (await run('show', NUMBER)).stdout;
+    const page = (await run('show', NUMBER.toLowerCase())).stdout;
     expect(page).toMatch(/: void undone \(confirmed by phone\)$/m);
     // The load of version 2 is still listed.
     expect(page).toMatch(
-      / {2}loaded\n(.*\n)*.* {2}loaded again, version 2\n(.*\n)*.*: version 1 counts \(version 2 lacks a carrier\)$/m,
+      / {2}loaded: .*\n(.*\n)*.* {2}loaded again, version 2: .*\n(.*\n)*.*: version 1 counts \(version 2 lacks a carrier\)$/m,
     );
     expect(await runCommand(['rebuild'], { env })).toMatchObject({ exitCode: 0 });
     expect(await audit()).toEqual(decisions);
