@@ -85,8 +85,8 @@ describe('runReport', () => {
     ['a macro', 'drop macro table loads_as_known_on', 'loads_as_known_on does not exist'],
     [
       'a column',
-      'create or replace view invoices as select * exclude (partner_id) from internal.invoice_state',
-      'partner_id',
+      'create or replace view invoices as select * exclude (tenant_id) from internal.invoice_state',
+      'tenant',
     ],
   ])(
     'reports that a file without %s was published by another version, and what to do',
