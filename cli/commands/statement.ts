@@ -20,6 +20,8 @@ interface Flags {
   readonly output?: string;
   readonly costs?: string;
   readonly final?: boolean;
+  readonly acceptIncomplete?: string;
+  readonly replace?: string;
   readonly shipments: boolean;
   readonly timeout: number;
   readonly dryRun?: boolean;
@@ -56,6 +58,14 @@ export function command(): Command {
     .option('--output <folder>', 'folder for the files; by default the current folder')
     .option('--costs <file>', 'CSV of your own costs, as for `report margin`: adds the margin')
     .option('--final', 'store the statement as sent; the next one then corrects later changes')
+    .option(
+      '--accept-incomplete <reason>',
+      'with --final: send it although known invoices of the month do not count yet; the statement contains the reason',
+    )
+    .option(
+      '--replace <reason>',
+      'with --final: replace the statement that was sent for the month by a numbered one that names both',
+    )
     .option('--no-shipments', 'leave out the shipment lines')
     .option('--timeout <seconds>', 'stop after this time', seconds, 600)
     .addOption(
@@ -78,8 +88,10 @@ export function command(): Command {
 }
 
 async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Promise<void> {
-  const isFinal = flags.final === true && flags.dryRun !== true;
-  if (isFinal) await confirm('The statements are stored as sent, and the next ones correct them.', flags);
+  const isFinal = flags.final === true;
+  const isDryRun = flags.dryRun === true;
+  if (isFinal && !isDryRun)
+    await confirm('The statements are stored as sent, and the next ones correct them.', flags);
   const [{ makeStatements, statementMonth }, { publishedPath }] = await Promise.all([
     import('../../finance/statements/make-statements.ts'),
     import('../published.ts'),
@@ -95,7 +107,8 @@ async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Pr
     },
     {
       ...{ tenants: flags.tenant ?? [], partners: flags.partner ?? [], period, by: flags.by, isFinal },
-      ...{ costs: flags.costs, withShipments: flags.shipments },
+      ...{ costs: flags.costs, withShipments: flags.shipments, isDryRun },
+      ...{ acceptIncomplete: flags.acceptIncomplete ?? null, replaceSent: flags.replace ?? null },
     },
     async (made) => {
       if (flags.json === true) statements.push(made.statement);
@@ -103,11 +116,15 @@ async function write({ settings, flags, output, recordOutcome }: Run<Flags>): Pr
     },
   );
   if (count === 0) throw new CliError(EXIT.nothingMatched, `there is no statement for ${period}`);
-  recordOutcome(`${counted(count, 'statement')} of ${period} sent.`);
+  if (!isDryRun) recordOutcome(`${counted(count, 'statement')} of ${period} sent.`);
   if (flags.json === true) output.thing(flags.allTenants === true ? statements : statements[0], () => '');
 }
 
-function checkFlags({ tenant = [], allTenants, format, json }: Flags): void {
+function checkFlags({ tenant = [], allTenants, format, json, ...flags }: Flags): void {
+  if ((flags.acceptIncomplete ?? flags.replace) !== undefined && (flags.final !== true || flags.schedule))
+    throw new CliError(EXIT.usage, '--accept-incomplete and --replace need --final, and are of one decision');
+  if (flags.replace !== undefined && allTenants === true)
+    throw new CliError(EXIT.usage, '--replace needs --tenant: each replacement has its own reason');
   if (allTenants === true && tenant.length > 0)
     throw new CliError(EXIT.usage, '--all-tenants means every tenant, so --tenant cannot be given');
   if (allTenants !== true && tenant.length === 0)

@@ -42,8 +42,9 @@ export function composeStatement(billed: Billed, request: Composing): Statement 
   };
 }
 
+/** An invoice without dates may be of any month. */
 function isIn({ first_month: first, last_month: last }: ReportRow, period: string): boolean {
-  return textOf(first) !== '' && textOf(first) <= period && period <= textOf(last);
+  return textOf(first) === '' || (textOf(first) <= period && period <= textOf(last));
 }
 
 const LIMITS: readonly string[] = [

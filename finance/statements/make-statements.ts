@@ -6,9 +6,11 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { type BilledSession, openBilledSession } from './billed.ts';
 import { type Billed, composeStatement } from './compose.ts';
-import { openSentStatements, type SentStatements } from './sent-statements.ts';
+import { nextNumber, openSentStatements, type SentStatements, withoutReplaced } from './sent-statements.ts';
 import {
   keyOf,
+  type LeftOut,
+  leftOut,
   namedLines,
   orNull,
   type ShipmentLines,
@@ -29,6 +31,12 @@ export interface StatementsRequest {
   readonly costs?: string | undefined;
   /** The statement is kept, and the next one corrects it. */
   readonly isFinal: boolean;
+  /** Checks and composes a final statement, and keeps none. */
+  readonly isDryRun?: boolean;
+  /** Why statements are sent although known invoices of the month do not count; null: they are not sent. */
+  readonly acceptIncomplete?: string | null;
+  /** Why the statement that was sent for the month is replaced; null: it is not. */
+  readonly replaceSent?: string | null;
   readonly withShipments: boolean;
 }
 
@@ -71,6 +79,12 @@ export async function makeStatements(
   deliver: (made: MadeStatement) => Promise<void>,
 ): Promise<number> {
   const days = parsePeriod(request.period);
+  const today = sources.now.toISOString().slice(0, 10);
+  if (request.isFinal && days.to >= today)
+    throw statementRefused(
+      `${request.period} is not over: its last day is ${days.to}, and today is ${today} (UTC)`,
+      'leave out --final for a draft',
+    );
   const { session, markUp } = await openWithMarkUp(sources, request, days);
   try {
     const sent = await openSentStatements(sources.dataDir);
@@ -100,14 +114,16 @@ export async function makeStatements(
         failed.push({ tenant: tenant.tenant, error });
       }
     }
+    if (isAll && request.isFinal && (request.acceptIncomplete ?? null) === null)
+      failed.push(...(await missingOfNobody(session, days, present)));
+    // Before a failure is reported: from this month on, later statements correct those that are missing.
+    if (isAll && request.isFinal && request.isDryRun !== true) await sent.recordAllTenants(request.period);
     if (failed.length > 0) {
       const named = failed.map(({ tenant, error }) => `${tenant} (${messageOf(error).split('\n', 1)[0]})`);
       throw new StatementError('statements-failed', [named.join(', '), count, count + failed.length], {
         cause: failed[0]?.error,
       });
     }
-    // Recorded last: after a crash the same command finds what was sent already.
-    if (isAll && request.isFinal) await sent.recordAllTenants(request.period);
     return count;
   } finally {
     session.close();
@@ -157,23 +173,60 @@ async function makeOne(
 ): Promise<MadeStatement | null> {
   const { request, sources, sent } = making;
   for (;;) {
-    const before = await sent.of(tenant, making.present);
+    const all = await sent.of(tenant, making.present);
+    const before = withoutReplaced(all);
     refuseOtherDate(before, making.session.by, tenant);
     const found = before.find(({ period }) => period === request.period);
-    if (found !== undefined)
+    const { replaceSent = null, acceptIncomplete = null } = request;
+    if (found !== undefined && replaceSent === null)
       return { statement: found, shipments: await sent.shipmentsOf(found), state: 'sent before' };
-    const composed = await compose(making, tenant, before);
+    if (found === undefined && replaceSent !== null && !isAll)
+      throw statementRefused(
+        `No statement of ${request.period} was sent to ${tenant.tenant}`,
+        'leave out --replace',
+      );
+    const others = before.filter((each) => each !== found);
+    const composed = await compose(making, tenant, others);
     const { billed, corrections, left_out } = composed;
     if (isAll && [billed, corrections, left_out].every((rows) => rows.length === 0)) return null;
+    const missing = left_out.filter(({ is_void }) => !is_void);
+    if (request.isFinal && missing.length > 0 && acceptIncomplete === null) throw incomplete(missing);
     const shipments = request.withShipments ? await linesOf(making, tenant) : null;
     const statement: Statement = {
       ...composed,
       shipments: shipments === null ? null : namedLines(shipments),
       sent_at: request.isFinal ? sources.now.toISOString() : null,
+      number: request.isFinal ? nextNumber(all, tenant) : null,
+      accepted_incomplete: missing.length > 0 && request.isFinal ? acceptIncomplete : null,
+      replaces:
+        found === undefined
+          ? null
+          : { number: found.number, sent_at: found.sent_at, reason: replaceSent ?? '' },
     };
-    if (!request.isFinal) return { statement, shipments, state: 'draft' };
-    if (await sent.keep(statement, shipments, before)) return { statement, shipments, state: 'sent now' };
+    if (!request.isFinal || request.isDryRun === true) return { statement, shipments, state: 'draft' };
+    if (await sent.keep(statement, shipments, all)) return { statement, shipments, state: 'sent now' };
   }
+}
+
+/** Invoices of the month that do not count and whose tenant is not known: a statement may lack them. */
+async function missingOfNobody(
+  session: BilledSession,
+  days: Period,
+  present: ReadonlySet<string>,
+): Promise<{ tenant: string; error: unknown }[]> {
+  const rows = await session.read('not-counted', days);
+  const missing = rows
+    .filter((row) => !present.has(keyOf(tenantOf(row))))
+    .map(leftOut)
+    .filter(({ is_void }) => !is_void);
+  return missing.length === 0 ? [] : [{ tenant: 'an unknown tenant', error: incomplete(missing) }];
+}
+
+function incomplete(missing: readonly LeftOut[]): StatementError {
+  const named = missing.map(
+    ({ invoice_number, invoice_id, state }) => `${invoice_number ?? invoice_id}: ${state}`,
+  );
+  return new StatementError('statement-incomplete', [named.join(', ')]);
 }
 
 /** Corrections compare months, so all statements of a tenant must divide invoices by the same date. */

@@ -7,6 +7,7 @@ import { XLSX_TYPE } from '../../reports/render/render-report.ts';
 import type { MadeStatement } from './make-statements.ts';
 import { shortKey } from './sent-statements.ts';
 import type { PaperSize, Statement } from './statement.ts';
+import { headOf } from './statement-tables.ts';
 
 export const STATEMENT_FORMATS = ['pdf', 'xlsx', 'csv'] as const;
 export type StatementFormat = (typeof STATEMENT_FORMATS)[number];
@@ -48,15 +49,17 @@ export async function renderStatement(
   return [{ name: `${name}.csv`, contentType: CSV, body: statementCsv(statement) }, ...lines];
 }
 
-/** `statement-2026-10-acme-1a2b3c4d`: part of the id, since two tenants may have one name. */
+/** `statement-2026-10-acme-1a2b3c4d`, in the letters of the tenant's name: part of the id, since two tenants may have one name. */
 function fileName(statement: Statement): string {
   const { tenant, period, sent_at } = statement;
-  const plain = tenant.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  const slug = plain
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-    .slice(0, 40)
-    .replace(/-$/, '');
+  // Marks of Latin letters are left out; in other scripts they are part of the word.
+  const plain = tenant
+    .normalize('NFKD')
+    .replace(/(?<=\p{Script=Latin})\p{M}+/gu, '')
+    .normalize('NFC')
+    .toLowerCase();
+  const words = plain.replace(/[^\p{L}\p{M}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
+  const slug = [...words].slice(0, 40).join('').replace(/-$/, '');
   const parts = ['statement', period, slug, shortKey(statement).slice(0, 8), sent_at === null ? 'draft' : ''];
   return parts.filter((part) => part !== '').join('-');
 }
@@ -88,10 +91,12 @@ function rowsOf(statement: Statement): readonly ReportRow[] {
     ...invoices.map(({ proved_by, loaded_at, ...each }) => ({
       ...{ section: 'invoice', ...each, detail: `proved by ${proved_by}; loaded ${loaded_at}` },
     })),
-    ...leftOut.map(({ state, reason, stated_total, ...each }) => ({
-      ...{ section: 'not counted', ...each, amount: stated_total },
-      detail: [state, reason].filter((part) => part !== null).join(', '),
+    ...leftOut.map(({ state, is_void: _, stated_total, ...each }) => ({
+      ...{ section: 'not counted', ...each, amount: stated_total, detail: state },
     })),
+    ...headOf(statement)
+      .filter(([label]) => label === 'Replaces' || label === 'Incomplete')
+      .map(([label, value]) => ({ section: label.toLowerCase(), detail: value })),
     ...statement.limits.map((detail) => ({ section: 'limit', detail })),
   ];
   const each = { tenant, tenant_id, partner_id, period, by, sent_at };

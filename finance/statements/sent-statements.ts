@@ -76,7 +76,7 @@ export async function openSentStatements(dataDir: string) {
       shipments: ShipmentLines | null,
       before: readonly Statement[],
     ): Promise<boolean> {
-      const number = before.filter((each) => keyOf(each) === keyOf(statement)).length + 1;
+      const number = nextNumber(before, statement);
       // Lines first, so that a statement is never without them.
       if (shipments !== null && statement.shipments !== null) {
         await createUserFile(
@@ -96,6 +96,21 @@ export async function openSentStatements(dataDir: string) {
       await createUserFile(store, `${ALL_TENANTS}/${period}`, '');
     },
   };
+}
+
+export function nextNumber(sent: readonly Statement[], tenant: StatementTenant): number {
+  return sent.filter((each) => keyOf(each) === keyOf(tenant)).length + 1;
+}
+
+/** Those that count: a replaced statement no longer states anything. */
+export function withoutReplaced(sent: readonly Statement[]): readonly Statement[] {
+  return sent.filter(
+    (each) =>
+      !sent.some(
+        ({ period, replaces }) =>
+          period === each.period && replaces?.number === each.number && replaces?.sent_at === each.sent_at,
+      ),
+  );
 }
 
 /** As the tenant was known without its partner, without its id, or without both. */

@@ -14,14 +14,33 @@ export function headOf(
   attached = 'attached as CSV with',
 ): readonly (readonly [string, string])[] {
   const { tenant, tenant_id, partner_id, period, by, sent_at, publication, published_at } = statement;
+  const { number, replaces = null, accepted_incomplete: accepted = null } = statement;
   return [
     ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
     ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
     ['Period', `${period}, by ${by.replace('-', ' ')}`],
-    ['State', sent_at === null ? 'draft: it may still change' : `sent, ${instantLabel(sent_at)}`],
+    [
+      'State',
+      sent_at === null ? 'draft: it may still change' : `${numbered(number)}sent, ${instantLabel(sent_at)}`,
+    ],
+    ...(replaces === null
+      ? []
+      : [
+          [
+            'Replaces',
+            `${numbered(replaces.number)}sent, ${instantLabel(replaces.sent_at ?? '')}, which no longer counts: ${replaces.reason}`,
+          ] as const,
+        ]),
+    ...(accepted === null
+      ? []
+      : [['Incomplete', `sent without invoices that are listed below: ${accepted}`] as const]),
     ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
     ['Shipments', attachedAs(statement, attached)],
   ];
+}
+
+function numbered(number: number | null | undefined): string {
+  return number === null || number === undefined ? '' : `statement ${number}, `;
 }
 
 /** Without empty tables; totals always come first. */
@@ -99,6 +118,6 @@ const PROOF = [
   ...[column('file_sha256', 'text', 'SHA-256 of the file'), column('loaded_at', 'instant', 'Loaded')],
 ];
 const LEFT_OUT = [
-  ...[invoice, column('state'), column('reason', 'text', 'Why')],
+  ...[invoice, column('state')],
   ...[currency, column('stated_total', 'text', 'Stated total')],
 ];

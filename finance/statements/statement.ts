@@ -55,8 +55,9 @@ export interface Correction {
 export interface LeftOut {
   readonly invoice_id: string;
   readonly invoice_number: string | null;
+  /** For the tenant: nothing of our service or of our machines. */
   readonly state: string;
-  readonly reason: string | null;
+  readonly is_void: boolean;
   readonly stated_total: string | null;
   readonly currency_code: string | null;
 }
@@ -92,6 +93,16 @@ export interface Statement extends StatementTenant {
   readonly by: DateBasis;
   /** ISO 8601 UTC; null for a draft. */
   readonly sent_at: string | null;
+  /** Among the statements sent to the tenant; null for a draft. */
+  readonly number?: number | null;
+  /** Why it was sent although invoices of the month do not count yet; null: none was missing. */
+  readonly accepted_incomplete?: string | null;
+  /** The statement of the same month that no longer counts. */
+  readonly replaces?: {
+    readonly number?: number | null | undefined;
+    readonly sent_at: string | null;
+    readonly reason: string;
+  } | null;
   readonly publication: number;
   readonly published_at: string;
   readonly totals: readonly CurrencyTotal[];
@@ -161,13 +172,17 @@ export function invoiceOf(row: ReportRow): InvoiceProof {
 
 export function leftOut(row: ReportRow): LeftOut {
   const voidedAt = orNull(row.voided_at);
-  const names = ['invoice_id', 'invoice_number', 'stated_total', 'currency_code'] as const;
+  const isVoid = voidedAt !== null && row.state === 'voided';
   return {
-    ...columnsOf<Omit<LeftOut, 'state' | 'reason'>>(row, names),
-    state: textOf(row.state).replaceAll('_', ' '),
-    reason: voidedAt === null ? orNull(row.reason) : `voided on ${voidedAt.slice(0, 10)}`,
+    ...columnsOf<Omit<LeftOut, 'state' | 'is_void'>>(row, [
+      ...(['invoice_id', 'invoice_number', 'stated_total', 'currency_code'] as const),
+    ]),
+    state: isVoid ? `voided on ${voidedAt.slice(0, 10)}` : (STATES[textOf(row.state)] ?? 'being checked'),
+    is_void: isVoid,
   };
 }
+
+const STATES: Readonly<Record<string, string>> = { draft: 'not approved yet' };
 
 /** `margin` identifies tenants by label; with one partner, invoices without a partner are its own. */
 export function isOf({ tenant, partner_id }: StatementTenant, row: ReportRow): boolean {
@@ -189,8 +204,19 @@ const PROVED: Readonly<Record<string, string>> = {
 
 function provedBy({ proof, discrepancy_rules: broken }: ReportRow): string {
   const by = PROVED[textOf(proof)] ?? 'nothing: neither its SHA-256 nor its count and sum were announced';
-  return broken === null || broken === undefined ? by : `${by}; it differs in ${broken}`;
+  const differences = textOf(broken)
+    .split(', ')
+    .flatMap((rule) => DIFFERENCES[rule] ?? []);
+  return differences.length === 0 ? by : `${by}; it differs in ${differences.join(' and ')}`;
 }
+
+/** The others concern the way of a file to us. */
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  'total-amount': 'the stated total',
+  'shipment-count': 'the stated number of lines',
+  currency: 'the stated currency',
+  period: 'the billing period',
+};
 
 export function textOf(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : String(cell);
@@ -216,6 +242,11 @@ export type PaperSize = (typeof PAPERS)[number];
 export class StatementError extends errorClass({
   'statement-refused': { message: '%s', exitCode: EXIT.usage },
   'no-such-tenant': { message: '%s', exitCode: EXIT.nothingMatched },
+  'statement-incomplete': {
+    message: 'known invoices of the month do not count yet: %s',
+    exitCode: EXIT.checkFailed,
+    hint: 'load them, or add --accept-incomplete REASON, which the statement then contains',
+  },
   'statements-failed': {
     message: 'no statement could be made of %s; %s of %s were',
     exitCode: EXIT.checkFailed,

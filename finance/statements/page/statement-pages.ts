@@ -54,7 +54,7 @@ export function statementPages(sources: Sources): PluginPages {
       if (file !== undefined)
         return reply
           .type(file.contentType)
-          .header('content-disposition', `attachment; filename="${file.name}"`)
+          .header('content-disposition', attachment(file.name))
           .send(typeof file.body === 'string' ? file.body : Buffer.from(file.body));
       const { statement } = found;
       return await send('Statements', { content: contentOf(found, tenant) }, statement);
@@ -121,6 +121,12 @@ function formatOf(query: Query, name: string) {
   const paper = PAPERS.find((each) => each === (one(query, 'paper') ?? 'a4'));
   if (paper === undefined) throw statementRefused('There is no such paper', `use ${PAPERS.join(', ')}`);
   return { format, paper, isLines: name === 'shipments' };
+}
+
+/** RFC 6266: a header has no other letters than those of ASCII. */
+function attachment(name: string): string {
+  const plain = name.replace(/[^ -~]+/g, '_');
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(name)}`;
 }
 
 function contentOf({ statement, shipments, state }: MadeStatement, tenant: string) {

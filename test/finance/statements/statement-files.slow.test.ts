@@ -25,7 +25,7 @@ const statement = (...args: string[]) =>
   runCommand(['statement', '--period', '2026-10', ...args, '--data-dir', fixture.folder]);
 const written = (): Promise<string[]> => readdir(out).catch(() => []);
 
-describe('billsync statement', () => {
+describe('billsync statement', { shuffle: false }, () => {
   test.each([
     [['--format', 'csv'], 2, 'a statement needs --tenant or --all-tenants'],
     [['--tenant', 'Acme'], 2, 'a statement needs --format'],
@@ -144,7 +144,7 @@ describe('scheduled statements', () => {
   });
 });
 
-describe('the page of statements', () => {
+describe('the page of statements', { shuffle: false }, () => {
   let app: FastifyInstance;
   beforeAll(() => {
     app = fastify();

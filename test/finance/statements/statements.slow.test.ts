@@ -22,7 +22,7 @@ import {
 } from '../../support/reports-fixture.ts';
 import { seededInvoices } from '../../support/seeded-invoices.ts';
 
-const NOW = new Date('2026-11-02T08:00:00Z');
+const NOW = new Date('2027-02-02T08:00:00Z');
 const open: ReportsFixture[] = [];
 let folder: string;
 beforeEach(async () => {
@@ -181,6 +181,14 @@ describe('a line of a statement', () => {
     const all = await statements(path, { period: '2026-10' });
     const names = await Promise.all(all.map(async (made) => (await renderStatement(made, 'csv'))[0]?.name));
     expect(new Set(names).size).toBe(2);
+    for (const [tenant, slug] of [
+      ['北海道マーケット', '北海道マーケット'],
+      ['Öl & Söhne', 'ol-sohne'],
+      ['דואר', 'דואר'],
+    ] as const) {
+      const [made] = all.map((each) => ({ ...each, statement: { ...each.statement, tenant } }));
+      if (made !== undefined) expect((await renderStatement(made, 'csv'))[0]?.name).toContain(`-${slug}-`);
+    }
   });
 });
 
@@ -236,10 +244,78 @@ describe('a statement', () => {
       ['2', 'nothing: neither its SHA-256 nor its count and sum were announced'],
     ]);
     expect(invoices[0]?.file_sha256).toMatch(/^[0-9a-f]{64}$/);
-    expect(leftOut.map((each) => [each.invoice_number, each.state, each.reason, each.stated_total])).toEqual([
-      ['3', 'voided', 'voided on 2026-11-20', expect.any(String)],
-      ['4', 'finalized', null, '7.5'],
+    expect(leftOut.map((each) => [each.invoice_number, each.state, each.stated_total])).toEqual([
+      ['3', 'voided on 2026-11-20', expect.any(String)],
+      ['4', 'being checked', '7.5'],
     ]);
+  });
+
+  test('is not sent while known invoices of the month do not count, unless a person accepts that', async () => {
+    const reason = 'it comes next week';
+    const absent = (number: string, tenant: string, more: Partial<FixtureInvoice>) =>
+      anInvoice([], {
+        ...{ number, tenant, proof: null, start: '2026-10-01', end: '2026-10-07', date: '2026-10-08' },
+        ...{ reason: '127.0.0.1:40351 cannot be reached (ECONNREFUSED)', ...more },
+      });
+    const path = await published([
+      month('1', '2026-10', ['10']),
+      absent('A', 'Acme', { state: 'draft' }),
+      month('2', '2026-10', ['20'], { tenant: 'Beta' }),
+      absent('B', 'Gamma', { state: 'needs_attention' }),
+      absent('C', '', { state: 'finalized', tenantId: null }),
+    ]);
+    const sent: MadeStatement[] = [];
+    const send = (wanted: Partial<StatementsRequest>) =>
+      makeStatements(
+        { databasePath: path, dataDir: folder, timeLimitMs: 60_000, now: NOW },
+        { tenants: [], partners: [], isFinal: true, withShipments: false, period: '2026-10', ...wanted },
+        async (each) => void sent.push(each),
+      );
+    await expect(send({ period: '2027-02' })).rejects.toThrow('2027-02 is not over');
+    const failing = send({});
+    await expect(failing).rejects.toMatchObject({ code: 'statements-failed', exitCode: 1 });
+    await expect(failing).rejects.toThrow(
+      /Acme \(.*A: not approved yet.*gamma \(.*B: being checked.*unknown tenant/,
+    );
+    expect(sent.map(({ statement: one }) => [one.tenant_id, one.totals[0]?.total])).toEqual([
+      ['tenant-Beta', '20.0000'],
+    ]);
+    await send({ acceptIncomplete: reason });
+    const acme = sent.slice(1).find((made) => made.statement.tenant_id === 'tenant-Acme');
+    if (acme === undefined) throw new Error('no statement of Acme');
+    for (const format of ['csv', 'pdf', 'xlsx'] as const)
+      expect((await renderStatement(acme, format))[0]?.body.length).toBeGreaterThan(0);
+    const [file] = await renderStatement(acme, 'csv');
+    expect(String(file?.body)).toContain(reason);
+    expect(String(file?.body)).not.toContain('127.0.0.1');
+  });
+
+  test('that was wrong is replaced by a numbered one that names both, and corrections do not count twice', async () => {
+    const first = month('O', '2026-10', ['70']);
+    const acme = { tenants: ['Acme'], isFinal: true };
+    const send = async (invoices: readonly FixtureInvoice[], period: string, more: object = {}) =>
+      (await statement(await published(invoices), period, { ...acme, ...more })) as Statement;
+    expect(await send([first], '2026-10')).toMatchObject({ number: 1, replaces: null });
+    const late = month('L', '2026-10', ['30']);
+    const november = month('N', '2026-11', ['5']);
+    expect((await send([first, late, november], '2026-11')).totals[0]?.total).toBe('35.0000');
+    const replaced = await send([first, late, november], '2026-10', {
+      replaceSent: 'the invoice L was missing',
+    });
+    expect(replaced).toMatchObject({
+      number: 3,
+      replaces: { number: 1, reason: 'the invoice L was missing' },
+    });
+    // 70 and 30, less the 30 that November added.
+    expect(replaced.totals[0]).toMatchObject({
+      billed: '100.0000',
+      corrections: '-30.0000',
+      total: '70.0000',
+    });
+    expect(await send([first, late, november], '2026-10')).toEqual(replaced);
+    expect((await send([first, late, november], '2026-12')).totals).toEqual([]);
+    const nothing = send([first, late, november], '2027-01', { replaceSent: 'x' });
+    await expect(nothing).rejects.toThrow('No statement of 2027-01 was sent to Acme');
   });
 
   test.each([
