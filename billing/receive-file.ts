@@ -3,6 +3,7 @@ import { statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { makeFolder, removeIfThere } from '../lib/files/durable-files.ts';
 import { temporaryName } from '../lib/files/files.ts';
+import { RESERVED_BY_DOWNLOADS_BYTES } from '../lib/health/free-space.ts';
 import { messageOf, systemCode } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
 import { CSV_HEADERS, type CsvScan } from '../lib/wire/csv-file.ts';
@@ -31,7 +32,6 @@ export const DOWNLOAD_LIMITS: TransferLimits = {
 
 /** TLS delivers chunks of 16 KiB; larger blocks cost a third less to hash, scan and write. */
 const BLOCK_BYTES = 512 * 1024;
-const RESERVED_BYTES = 64 * 1024 * 1024;
 
 export interface ReceivedFile {
   readonly sha256: string;
@@ -204,7 +204,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   await makeFolder(folder);
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
-  const needBytes = (expectedBytes ?? 0) + RESERVED_BYTES;
+  const needBytes = (expectedBytes ?? 0) + RESERVED_BY_DOWNLOADS_BYTES;
   if (freeBytes < needBytes) {
     const mib = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0);
     throw new BillingError('disk-full', [

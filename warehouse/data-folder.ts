@@ -69,9 +69,6 @@ export function warehousePaths(
   };
 }
 
-/** Left for deliveries; more than a checkpoint writes, which DuckDB starts when its log has 16 MB. */
-export const RESERVED_BYTES = 32 * 1024 * 1024;
-
 /** Before DuckDB writes: after a full disk during a checkpoint it cannot continue, and the process ends. @throws no-room */
 export async function requireDiskSpace(database: string, needBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(database));

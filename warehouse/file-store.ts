@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { LockFile } from '../lib/files/lock-file.ts';
+import { RESERVED_BY_LOADS_BYTES } from '../lib/health/free-space.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
@@ -15,7 +16,6 @@ import type { Publication } from '../lib/wire/warehouse-requests.ts';
 import { catchUpFile } from './catch-up.ts';
 import {
   claimDataFolder,
-  RESERVED_BYTES,
   requireDiskSpace,
   sizeOf,
   type WarehousePaths,
@@ -70,7 +70,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
       now: now(),
       onSetAside: options.onSetAside,
     });
-    const reservedBytes = options.reservedBytes ?? RESERVED_BYTES;
+    const reservedBytes = options.reservedBytes ?? RESERVED_BY_LOADS_BYTES;
     const { metrics, lingerMs } = options;
     const parts = { database, archive, now, paths, lock, lastLoadId, reservedBytes, metrics, lingerMs };
     return new LedgerWarehouse(new FileStore(parts), options);

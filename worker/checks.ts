@@ -1,8 +1,9 @@
-import { access, constants, statfs } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import type { Archive } from '../archive/archive.ts';
 import { isArchiveThere } from '../archive/folder-archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { certificateCheck, tokenExpiryCheck } from '../lib/health/expiry-checks.ts';
+import { readFreeSpace } from '../lib/health/free-space.ts';
 import {
   type Check,
   type CheckedState,
@@ -130,29 +131,14 @@ function credentialChecks({
   ];
 }
 
-const MIB = 1024 ** 2;
-/** Below this, downloads stop; loads stop at half of it; deliveries are accepted to the last byte. */
-const MIN_FREE_BYTES = 64 * MIB;
-/** A delivery takes up to four. */
-const MIN_FREE_INODES = 1_000;
-
 function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedState> {
-  const freeBytes = metrics.gauge('disk_free_bytes');
-  const sizeBytes = metrics.gauge('disk_size_bytes');
+  const free = metrics.gauge('disk_free_bytes');
+  const size = metrics.gauge('disk_size_bytes');
   return async () => {
-    const { bavail, blocks, bsize, files, ffree } = await statfs(dataDir);
-    const free = bavail * bsize;
-    freeBytes.set(free);
-    sizeBytes.set(blocks * bsize);
-    if (files > 0 && ffree < MIN_FREE_INODES) {
-      return {
-        isHealthy: false,
-        detail: `${ffree} inodes are free at ${dataDir}: soon no file can be made, whatever space is free.`,
-      };
-    }
-    if (free >= MIN_FREE_BYTES) return HEALTHY;
-    const detail = `${Math.floor(free / MIB)} MiB are free at ${dataDir}; below ${MIN_FREE_BYTES / MIB} MiB nothing new is downloaded.`;
-    return { isHealthy: false, detail };
+    const { freeBytes, sizeBytes, shortage } = await readFreeSpace(dataDir);
+    free.set(freeBytes);
+    size.set(sizeBytes);
+    return shortage === null ? HEALTHY : { isHealthy: false, detail: shortage };
   };
 }
 

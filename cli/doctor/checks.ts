@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { openArchive } from '../../archive/open-archive.ts';
@@ -9,6 +9,7 @@ import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
+import { readFreeSpace } from '../../lib/health/free-space.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { systemErrorIn } from '../../lib/system-errors.ts';
@@ -37,6 +38,7 @@ import {
 
 export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
+  { name: 'disk', isInFolder: true, run: checkDisk },
   { name: 'archive', isInFolder: true, run: checkArchive },
   { name: 'secrets', isInFolder: false, run: checkSecrets },
   { name: 'billing service', isInFolder: true, run: checkService },
@@ -52,9 +54,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'quarantine', isInFolder: true, run: checkQuarantine },
 ];
 
-const MIN_FREE_BYTES = 100 * 1024 ** 2;
-const MIN_FREE_INODES = 1_000;
-const LOW_FREE_BYTES = 1024 ** 3;
+const GIB = 1024 ** 3;
 
 async function checkDataFolder(settings: Settings): Promise<Finding> {
   const { dataDir, environment } = settings;
@@ -63,22 +63,7 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   const probe = join(dataDir, `.doctor-${process.pid}`);
   await writeFile(probe, 'x', { flush: true });
   await rm(probe);
-  const { bavail, bsize, files, ffree } = await statfs(dataDir);
-  const free = bavail * bsize;
-  const room =
-    free < LOW_FREE_BYTES ? `${Math.floor(free / 1024 ** 2)} MiB` : `${(free / 1024 ** 3).toFixed(1)} GiB`;
-  const detail = `${dataDir} can be written (${environment}), ${room} free`;
-  if (files > 0 && ffree < MIN_FREE_INODES) {
-    return {
-      result: 'failed',
-      detail: `${detail}: only ${ffree} inodes are free`,
-      hint: 'remove small files there, or make the file system with more inodes',
-    };
-  }
-  if (free < MIN_FREE_BYTES) {
-    return { result: 'failed', detail: `${detail}: the disk is nearly full`, hint: DISK_HINT };
-  }
-  if (free < LOW_FREE_BYTES) return note(detail, DISK_HINT);
+  const detail = `${dataDir} can be written (${environment})`;
   const folder = await stat(dataDir);
   // Only root can change the mode of a volume; its group is the users of billsync.
   if ((folder.mode & (isGroupVolume(folder) ? 0o007 : 0o077)) !== 0)
@@ -86,7 +71,15 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   return ok(detail);
 }
 
-const DISK_HINT = 'free disk space: without it, deliveries are answered 503 and nothing new is loaded';
+async function checkDisk({ dataDir }: Settings): Promise<Finding> {
+  const { freeBytes, shortage } = await readFreeSpace(dataDir);
+  if (shortage !== null) return { result: 'failed', detail: shortage, hint: DISK_HINT };
+  if (freeBytes < GIB) return note(`${Math.floor(freeBytes / 1024 ** 2)} MiB free`, DISK_HINT);
+  return ok(`${(freeBytes / GIB).toFixed(1)} GiB free`);
+}
+
+const DISK_HINT =
+  'free disk space, and inodes: without them, deliveries are answered 503 and nothing new is loaded';
 
 async function checkArchive(settings: Settings): Promise<Finding> {
   const archive = await openArchive(settings);
