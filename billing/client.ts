@@ -10,8 +10,9 @@ import { isListedHost } from './address-guard.ts';
 import { type ApiCall, createApi, invoicePath } from './api.ts';
 import type { BillingService, InvoiceDetails } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
-import { DOWNLOADS_PER_HOST, Downloads } from './downloads.ts';
+import { Downloads } from './downloads.ts';
 import { BillingError } from './errors.ts';
+import { DOWNLOADS_PER_HOST } from './host-turns.ts';
 import { createHttp, discard, type HttpStream } from './http.ts';
 import { bytesOf, DOWNLOAD_LIMITS, type TransferLimits, transfer } from './receive-file.ts';
 
@@ -22,6 +23,7 @@ export interface BillingServiceOptions {
   readonly metrics?: Metrics;
   readonly limits?: Partial<TransferLimits>;
   readonly callDeadlineMs?: number;
+  readonly onSlowHost?: (host: string, isSlow: boolean) => void;
 }
 
 const CONCURRENT_CALLS = 16;
@@ -43,7 +45,10 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
     metrics?.gauge('token_expiry_timestamp_seconds').set(nowSeconds + expiresInSeconds);
     if (settings.partnerId === null) partnerIds = ours;
   });
-  const downloads = new Downloads({ settings, archive, metrics, limits, http, api });
+  const downloads = new Downloads({
+    ...{ settings, archive, metrics, limits, http, api },
+    onSlowHost: options.onSlowHost ?? (() => undefined),
+  });
   /** Token requests are excluded, because calls that have their turn wait for them. */
   const inTurn = createSemaphore(CONCURRENT_CALLS);
 

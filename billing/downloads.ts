@@ -6,7 +6,6 @@ import { dataFolder } from '../lib/files/data-folder.ts';
 import { makeFolder } from '../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../lib/files/files.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { createSemaphore, type Semaphore } from '../lib/semaphore.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
 import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation } from '../lib/wire/invoice-event.ts';
@@ -17,6 +16,7 @@ import { checkedOpen, checkStorage, readRefusal } from './answers.ts';
 import { type Api, type ApiCall, invoicePath } from './api.ts';
 import type { BillingService, CallOptions, ExportedFile, FetchExportOptions } from './billing-service.ts';
 import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
+import { HostTurns } from './host-turns.ts';
 import { type Http, type HttpStream, hostOf } from './http.ts';
 import {
   DOWNLOAD_LIMITS,
@@ -35,17 +35,18 @@ interface DownloadsOptions {
   readonly api: Api;
   readonly metrics: Metrics | undefined;
   readonly limits: Partial<TransferLimits>;
+  readonly onSlowHost: (host: string, isSlow: boolean) => void;
 }
 
-/** More concurrent downloads from one host only share its bandwidth. */
-export const DOWNLOADS_PER_HOST = 6;
+/** A connection and its first byte take so long at a busy storage; further attempts get more. */
+const MIN_WINDOW_MS = 3_000;
 const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export class Downloads {
   readonly #options: DownloadsOptions;
   readonly #folder: string;
   readonly #limits: TransferLimits;
-  readonly #byHost = new Map<string, Semaphore>();
+  readonly #turns: HostTurns;
   readonly #downloaded: ReturnType<Metrics['counter']> | undefined;
   #swept: Promise<void> | null = null;
 
@@ -53,6 +54,7 @@ export class Downloads {
     this.#options = options;
     this.#folder = dataFolder(options.settings.dataDir).temporary;
     this.#limits = { ...DOWNLOAD_LIMITS, ...options.limits };
+    this.#turns = new HostTurns({ onSlow: options.onSlowHost });
     this.#downloaded = options.metrics?.counter('downloaded_bytes_total');
   }
 
@@ -100,6 +102,7 @@ export class Downloads {
     const tooLong = (bytes: number) =>
       new BillingError('unexpected-answer', [endpoint, `the file exceeds ${bytes} bytes.`]);
     const file = await this.#fetch({
+      key: invoiceId,
       url: api.url(path),
       endpoint,
       open,
@@ -122,6 +125,7 @@ export class Downloads {
   async #receive({ invoiceId, location }: DownloadRequest, { signal }: CallOptions): Promise<ArchivedFile> {
     const { presignedUrl: url, fileHashSha256: expected, fileSizeBytes: expectedBytes } = location;
     const request = {
+      key: invoiceId,
       url,
       endpoint: hostOf(url),
       open: (transferSignal: AbortSignal) => this.#openStorage(invoiceId, location, transferSignal),
@@ -156,22 +160,21 @@ export class Downloads {
   }
 
   async #fetch(
-    request: Omit<ReceiveRequest, 'folder' | 'limits'>,
+    { key, ...request }: Omit<ReceiveRequest, 'folder' | 'limits'> & { readonly key: string },
     prove: (file: ReceivedFile) => void = () => undefined,
   ): Promise<ArchivedFile> {
     this.#swept ??= sweepLeftBehind(this.#folder);
     await this.#swept;
     const host = hostOf(request.url);
-    const inTurn = this.#byHost.get(host) ?? createSemaphore(DOWNLOADS_PER_HOST);
-    this.#byHost.set(host, inTurn);
-    return inTurn(() => {
-      const transfer = { ...request, folder: this.#folder, limits: this.#limits };
+    return this.#turns.run(host, { key, signal: request.signal }, (attempt) => {
+      const limits = limitsFor(request.expectedBytes, attempt, this.#limits);
+      const transfer = { ...request, folder: this.#folder, limits };
       return receiveFile(transfer, (path, { onTheWire, ...file }) => {
         prove({ ...file, onTheWire });
         this.#downloaded?.inc(file.sizeBytes);
         return this.#options.archive.putFile(path, file);
       });
-    }, request.signal);
+    });
   }
 
   async #recordSource(
@@ -183,6 +186,13 @@ export class Downloads {
     await this.#options.archive.putFact({ kind: 'file', at, sha256, sizeBytes, ...origin });
     return file;
   }
+}
+
+/** A small file may not take the time of a large one: its window is that of its bytes at the least rate. */
+function limitsFor(expectedBytes: number | null, attempt: number, limits: TransferLimits): TransferLimits {
+  if (expectedBytes === null || limits.minBytesPerSecond === 0) return limits;
+  const ownMs = Math.max(MIN_WINDOW_MS, (expectedBytes * 1_000) / limits.minBytesPerSecond);
+  return { ...limits, throughputWindowMs: Math.min(limits.throughputWindowMs, ownMs * 2 ** attempt) };
 }
 
 /** Throws for an announcement that no file can match. Free space is not checked here: space can be made. */

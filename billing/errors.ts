@@ -94,6 +94,11 @@ export const BILLING_ERRORS = {
   },
   /** This is no failure: the file has not changed. */
   'not-modified': { message: 'The service has no other file of invoice %s than the one already known.' },
+  'host-busy': {
+    message: '%s sends other files slowly; this one asks again for its turn in %s s.',
+    exitCode: EXIT.unreachable,
+    hint: RETRIED,
+  },
   'disk-full': {
     message: '%s: no room for a download%s.',
     exitCode: EXIT.checkFailed,

@@ -67,6 +67,18 @@ const LINGER_MS = 1_000;
 /** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
 
+function alertSlowHost(alerts: Alerts): (host: string, isSlow: boolean) => void {
+  return (host, isSlow) => {
+    if (!isSlow) return alerts.resolve(`slow-host/${host}`);
+    const title = `The storage host ${host} sends files too slowly`;
+    alerts.raise({
+      key: `slow-host/${host}`,
+      title,
+      detail: 'Its files are retried with more time, behind first attempts of others.',
+    });
+  };
+}
+
 /**
  * An absent Temporal is not an error. @throws WrongClockError, workflow-bundle, and the errors of opening warehouse
  * and archive
@@ -91,7 +103,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
     const archive = await openArchive(settings);
     closers.defer(() => archive.close());
-    const service = withServiceHealth(createBillingService({ settings, archive, log, metrics }), { health });
+    const service = withServiceHealth(
+      createBillingService({ settings, archive, log, metrics, onSlowHost: alertSlowHost(alerts) }),
+      { health },
+    );
     closers.defer(() => service.close());
     const clocks = [service.clock, ...(archive.clock === undefined ? [] : [archive.clock])];
     await refuseWrongClock(clocks);

@@ -87,7 +87,8 @@ function mayExport({ activity, code }: MissingFile, failedSeries: number): boole
   const error = serviceError(code);
   if (error === null) return false;
   if (activity === 'regenerateUrl') return error.scope !== 'service';
-  if (activity !== 'downloadCsv') return false;
+  // Its turn did not come; an export would have a weaker proof.
+  if (activity !== 'downloadCsv' || code === 'host-busy') return false;
   return error.reaction !== 'retry' || error.scope === 'invoice' || failedSeries > 0;
 }
 

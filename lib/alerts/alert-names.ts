@@ -64,6 +64,7 @@ const KINDS = {
   'service/details': { severity: 'warning' },
   'service/unwell': { severity: 'warning', scope: 'process' },
   'set-aside': { severity: 'warning', each: 'place', isNotice: true },
+  'slow-host': { severity: 'warning', each: 'host', scope: 'process' },
   'temporal/away': { severity: 'critical', scope: 'process' },
   'temporal/foreign-event': { severity: 'critical', isNotice: true },
   'temporal/terminated': { severity: 'critical' },

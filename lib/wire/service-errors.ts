@@ -22,6 +22,7 @@ export const SERVICE_ERRORS = {
   'unexpected-answer': { reaction: 'operator', scope: 'endpoint' },
   'server-fault': { reaction: 'retry', scope: 'endpoint' },
   'deadline-exceeded': { reaction: 'retry', scope: 'endpoint' },
+  'host-busy': { reaction: 'retry', scope: 'endpoint' },
   timeout: { reaction: 'retry', scope: 'endpoint' },
 
   refused: { reaction: 'operator', scope: 'invoice' },
