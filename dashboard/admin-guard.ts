@@ -48,14 +48,15 @@ export function createAdminGuard(
     // With a password an open path has details, so guesses there count as well.
     if (isOpen && (authorization === undefined || admin.basicAuth === null)) return undefined;
     const sender = addressKey(request.socket.remoteAddress);
+    if (authorization !== undefined && logins.isOver(sender))
+      return reply.code(429).header('retry-after', '60').send();
     if (admin.basicAuth === null) {
       // A page of another site can point a name of its own at loopback; it cannot choose the Host header.
       if (isLoopbackName(request.hostname)) {
         if (authorization === undefined) return undefined;
-        const isOperator = operatorOf(authorization, admin) !== null;
-        if (isOperator) logins.succeeded(sender);
-        if (isOperator || (await logins.failed(sender))) return undefined;
-        return reply.code(429).header('retry-after', '60').send();
+        if (operatorOf(authorization, admin) === null) await logins.failed(sender);
+        else logins.succeeded(sender);
+        return undefined;
       }
       return reply.code(421).type('text/plain').send('This address is not served under that name.\n');
     }
@@ -64,9 +65,8 @@ export function createAdminGuard(
       return undefined;
     }
     // The first request of a browser has no password; it is no guess.
-    const isAnswered = authorization === undefined || (await logins.failed(sender));
+    if (authorization !== undefined) await logins.failed(sender);
     if (isOpen) return undefined;
-    if (!isAnswered) return reply.code(429).header('retry-after', '60').send();
     return reply
       .code(401)
       .header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"')

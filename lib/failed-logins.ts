@@ -1,4 +1,7 @@
-/** Valid credentials are never delayed: guesses of others behind the same address must not cost an event. */
+/**
+ * Valid credentials are never delayed. An address that has many guesses waiting gets 429 before its credentials are compared, so
+ * valid ones too: otherwise the time of an answer would tell them apart, and guesses would cost nothing.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
@@ -22,7 +25,8 @@ const MAX_DELAY_MS = 2_000;
 /** The service tries an event twice and then gives up. */
 const ALERT_FROM = 2;
 const MAX_ADDRESSES = 10_000;
-const MAX_WAITING = 100;
+/** For each address. With the longest delay it has ten answers a second. */
+const MAX_WAITING = 20;
 
 /** The key that a sender's limits count by: an IPv4 address, or an IPv6 /64, which one line gets as a whole. */
 export function addressKey(address: string | undefined): string {
@@ -41,11 +45,13 @@ export function createFailedLogins(deps: {
 }) {
   const { messages, wait = (ms) => sleep(ms, undefined, { ref: false }) } = deps;
   const failures = new Map<string, number>();
-  let waiting = 0;
+  const waiting = new Map<string, number>();
 
   return {
-    /** false: too many others are waiting; answer without the delay. */
-    async failed(address: string): Promise<boolean> {
+    /** Before credentials are compared: answer 429 instead. */
+    isOver: (address: string): boolean => (waiting.get(address) ?? 0) >= MAX_WAITING,
+    /** Resolves when the answer may be sent. */
+    async failed(address: string): Promise<void> {
       const count = (failures.get(address) ?? 0) + 1;
       failures.delete(address);
       failures.set(address, count);
@@ -57,12 +63,12 @@ export function createFailedLogins(deps: {
         deps.alerts?.raise({ key: messages.alertKey, title, detail: messages.detail });
       }
       const delayed = count - UNDELAYED_FAILURES;
-      if (delayed <= 0) return true;
-      if (waiting >= MAX_WAITING) return false;
-      waiting += 1;
+      if (delayed <= 0) return;
+      waiting.set(address, (waiting.get(address) ?? 0) + 1);
       await wait(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (Math.min(delayed, 10) - 1)));
-      waiting -= 1;
-      return true;
+      const left = (waiting.get(address) ?? 1) - 1;
+      if (left === 0) waiting.delete(address);
+      else waiting.set(address, left);
     },
     succeeded(address: string): void {
       if (failures.delete(address)) deps.alerts?.resolve(messages.alertKey);

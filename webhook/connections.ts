@@ -21,6 +21,9 @@ export type WebhookLimits = Readonly<typeof LIMITS> & Settings['webhook']['conne
 const RESERVED_SHARE = 1 / 4;
 /** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
 const YOUNG_MS = 2_000;
+/** Of others: a handshake, and the request behind it. */
+const HANDSHAKE_MS = 250;
+const YOUNG_STRANGER_MS = 500;
 const RESET_AFTER_MS = 1_000;
 
 export function createServer(
@@ -54,6 +57,8 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   readonly sinceMs: number;
+  /** It has completed no handshake, or without TLS sent no request. */
+  isSilent: boolean;
 }
 
 interface LimitDeps {
@@ -65,7 +70,9 @@ interface LimitDeps {
 }
 
 /**
- * At a limit the oldest connection of the address that has the most is closed; one with valid credentials never is.
+ * At a limit a connection of the address that has the most is closed; where none has many, the oldest that completes no handshake, then
+ * the oldest without a request. One with valid credentials never is, and a newcomer completes its handshake while as many others
+ * arrive as there is room for.
  * Refused connections are reset a second later: clients that are reset at once reconnect at once. @returns to be
  * called with the socket of each request with valid credentials
  */
@@ -86,31 +93,49 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
     const room = isKnown ? total : Math.max(1, Math.floor(total * (1 - RESERVED_SHARE)));
     const now = performance.now();
     if (isCrowd || open.size >= room) {
-      const crowd = isCrowd ? own : largestCrowd(isKnown);
-      const [victim] = crowd;
-      const mayClose =
-        victim !== undefined && (crowd.size > own.size + 1 || now - victim.sinceMs >= YOUNG_MS);
-      ended.inc({ reason: mayClose ? 'displaced' : 'refused' });
+      const victim = isCrowd ? olderThan(YOUNG_MS, [...own]) : strangerFor(own.size, isKnown);
+      ended.inc({ reason: victim !== undefined ? 'displaced' : 'refused' });
       deps.alerts?.raise({
         key: 'webhook/connections',
         title: 'The endpoint has reached its limit of connections and closes those without credentials',
         detail: `At most ${total} in all (BILLSYNC_WEBHOOK_CONNECTIONS) and ${perAddress} without credentials from one address (BILLSYNC_WEBHOOK_CONNECTIONS_PER_ADDRESS). Behind a proxy set BILLSYNC_WEBHOOK_TRUSTED_PROXIES.`,
       });
-      if (!mayClose) return false;
+      if (victim === undefined) return false;
       remove(victim);
       victim.socket.destroy();
     }
-    const connection = { socket, address, sinceMs: now };
+    const connection = { socket, address, sinceMs: now, isSilent: true };
     open.set(peerOf(socket), connection);
     anonymous.set(address, own.add(connection));
     socket.once('close', () => remove(connection));
     return true;
   }
 
-  function largestCrowd(isKnown: boolean): ReadonlySet<Connection> {
-    let largest: ReadonlySet<Connection> = new Set();
+  /** An address makes no room at the cost of one with fewer connections, so that it cannot interrupt a newcomer's handshake. */
+  function strangerFor(ownSize: number, isKnown: boolean): Connection | undefined {
+    const crowd = largestCrowd(isKnown, () => true);
+    if (crowd.length > ownSize + 1) return crowd.find(({ isSilent }) => isSilent) ?? crowd[0];
+    const now = performance.now();
+    const [idle] = largestCrowd(isKnown, ({ address, isSilent, sinceMs }) => {
+      const hasAsMany = (anonymous.get(address)?.size ?? 0) >= ownSize;
+      return hasAsMany && now - sinceMs >= (isSilent ? HANDSHAKE_MS : YOUNG_STRANGER_MS);
+    });
+    if (idle !== undefined || ownSize > 0) return idle;
+    return largestCrowd(isKnown, ({ isSilent }) => isSilent)[0];
+  }
+
+  /** Of one address, oldest first. */
+  function largestCrowd(
+    isKnown: boolean,
+    counts: (connection: Connection) => boolean,
+  ): readonly Connection[] {
+    let largest: readonly Connection[] = [];
     for (const [address, crowd] of anonymous) {
-      if (crowd.size > largest.size && (isKnown || !known.has(address))) largest = crowd;
+      if (crowd.size < largest.length || (known.has(address) && !isKnown)) continue;
+      const counted = [...crowd].filter(counts);
+      const isOlder =
+        counted.length === largest.length && (counted[0]?.sinceMs ?? 0) < (largest[0]?.sinceMs ?? 0);
+      if (counted.length > largest.length || isOlder) largest = counted;
     }
     return largest;
   }
@@ -140,6 +165,12 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
     });
   }
 
+  const markUsed = (socket: Socket): void => {
+    const connection = open.get(peerOf(socket));
+    if (connection !== undefined) connection.isSilent = false;
+  };
+  server.on('secureConnection', markUsed);
+  server.on('request', ({ socket }) => markUsed(socket));
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -152,6 +183,10 @@ export function limitConnections(server: Server, deps: LimitDeps): (socket: Sock
     removeAnonymous(connection);
     known.add(connection.address);
   };
+}
+
+function olderThan(ageMs: number, [oldest]: readonly Connection[]): Connection | undefined {
+  return oldest !== undefined && performance.now() - oldest.sinceMs >= ageMs ? oldest : undefined;
 }
 
 export function createProxyCheck(networks: readonly string[]): (address: string | undefined) => boolean {

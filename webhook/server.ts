@@ -140,17 +140,18 @@ function checkRequests(
       if (paths.isKnown(request.headers)) reportRefused(request, 405, deps);
       return refuse(reply.header('allow', METHODS.join(', ')), 405, { status: 'method not allowed' });
     }
-    if (!authorize(request.headers)) {
+    const sender = addressKey(request.ip);
+    const isOver = logins.isOver(sender);
+    if (isOver || !authorize(request.headers)) {
       refusedOn.add(socket);
       deps.metrics.counter('deliveries_total').inc({ status: 'unauthorized' });
-      if (!(await logins.failed(addressKey(request.ip)))) {
-        return refuse(reply.header('retry-after', '60'), 429, { status: 'too many' });
-      }
+      if (isOver) return refuse(reply.header('retry-after', '60'), 429, { status: 'too many' });
+      await logins.failed(sender);
       return refuse(reply.header('www-authenticate', 'Basic realm="billsync", charset="UTF-8"'), 401, {
         status: 'unauthorized',
       });
     }
-    logins.succeeded(addressKey(request.ip));
+    logins.succeeded(sender);
     authenticated(socket);
     if (encodingsIn(request.headers['content-encoding']).length > 0) {
       reportRefused(request, 415, deps);

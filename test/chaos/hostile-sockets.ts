@@ -142,7 +142,8 @@ async function timed(source: string, url: string): Promise<{ statusCode: number;
 
 /** On a new connection, as a new sender. */
 export async function deliverFrom(localAddress: string, url: string): Promise<number> {
-  const agent = new Agent({ connect: { rejectUnauthorized: false, localAddress } });
+  // undici overwrites a local address among the options of `connect`.
+  const agent = new Agent({ connect: { rejectUnauthorized: false }, localAddress });
   try {
     const reply = await request(url, {
       method: 'POST',

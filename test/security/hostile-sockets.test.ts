@@ -1,7 +1,7 @@
 /** Unknown senders that only hold connections lose them, and deliveries are accepted meanwhile; the long form is hostile-sockets.long.ts. */
 
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { startWebhook, type Webhook, type WebhookDeps } from '../../webhook/server.ts';
 import { deliverFrom } from '../chaos/hostile-sockets.ts';
@@ -52,10 +52,42 @@ test('accepts deliveries of known and new senders while strangers hold connectio
   });
   const statuses: number[] = [];
   for (let nth = 0; nth < 12; nth += 1) {
-    statuses.push(await deliverFrom('127.0.0.2', url), await deliverFrom(`127.0.0.${100 + nth}`, url));
+    for (const source of ['127.0.0.2', `127.0.0.${100 + nth}`])
+      statuses.push(await deliverFrom(source, url).catch(() => 0));
   }
   hostile.close();
   attack('deliveries beside connections that hold room', {
+    tries: statuses.length,
+    held: statuses.filter((status) => status === 200).length,
+  });
+});
+
+test('accepts new senders while as many addresses as there is room for hold a silent connection each and renew it', async () => {
+  const { port, url } = await start({ connections: 24, connectionsPerAddress: 12 });
+  const open = new Set<Socket>();
+  let renewed = 0;
+  let isOver = false;
+  const hold = (localAddress: string): void => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
+    open.add(socket);
+    socket
+      .on('error', () => undefined)
+      .on('end', () => socket.destroy())
+      .resume();
+    socket.once('close', () => {
+      open.delete(socket);
+      renewed += 1;
+      if (!isOver) setTimeout(() => hold(localAddress), 5);
+    });
+  };
+  for (let nth = 0; nth < 60; nth += 1) hold(`127.0.2.${1 + nth}`);
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 20; nth += 1)
+    statuses.push(await deliverFrom(`127.0.3.${1 + nth}`, url).catch(() => 0));
+  isOver = true;
+  for (const socket of open) socket.destroy();
+  expect(renewed).toBeGreaterThan(24);
+  attack('new senders beside silent connections', {
     tries: statuses.length,
     held: statuses.filter((status) => status === 200).length,
   });

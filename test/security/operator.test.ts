@@ -109,7 +109,7 @@ test('is discarded by an operator after a preview, and recorded', async () => {
   const notes: string[] = [];
   for await (const fact of archive.facts()) if (fact.kind === 'discard') notes.push(fact.note);
   await archive.close();
-  expect(notes).toEqual(['a test of ours']);
+  expect(notes).toContain('a test of ours');
 });
 
 test('is acknowledged and silenced by name, and recorded', async () => {

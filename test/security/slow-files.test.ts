@@ -62,7 +62,7 @@ test('60 slow files hold up neither an honest one of their host nor another host
   await fetchUntilDone('other', 'fast.example', async () => undefined);
   expect(performance.now() - other).toBeLessThan(5 * SECOND_MS);
   // Those that wait for a turn have left their slots to other hosts.
-  expect(inSlots).toBeLessThanOrEqual(2 * DOWNLOADS_PER_HOST);
+  await expect.poll(() => inSlots, { interval: 1 }).toBeLessThanOrEqual(DOWNLOADS_PER_HOST + 1);
   const honest = performance.now();
   await fetchUntilDone('honest', 'slow.example', async () => undefined);
   hasArrived = true;

@@ -4,6 +4,7 @@ import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { createFailedLogins, type FailedLogins } from '../../lib/failed-logins.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { startWebhook, WRONG_CREDENTIALS } from '../../webhook/server.ts';
+import { deliverFrom } from '../chaos/hostile-sockets.ts';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
 import { aDelivery, basic, deliver, openParts, testSettings } from '../webhook/a-delivery.ts';
@@ -45,21 +46,25 @@ function watched(): Watched {
   };
 }
 
-test('delays 300 wrong passwords, with one line and one alert', async () => {
+test('delays 300 wrong passwords, with one line and one alert, and refuses the address while 20 of its guesses wait', async () => {
   const { logins, waits, waitedMs, logged, raised } = watched();
-  const answers = Array.from({ length: 300 }, () => logins.failed('203.0.113.7'));
+  const compared: Promise<void>[] = [];
+  while (compared.length < 300) {
+    while (!logins.isOver('203.0.113.7') && compared.length < 300)
+      compared.push(logins.failed('203.0.113.7'));
+    expect(logins.isOver('203.0.113.8')).toBe(false);
+    expect(waits.length).toBeLessThanOrEqual(20);
+    for (const wait of waits.splice(0)) wait();
+    await Promise.all(compared);
+  }
   expect(waitedMs.slice(0, 6)).toEqual([100, 200, 400, 800, 1_600, 2_000]);
-  expect(waits).toHaveLength(100);
-  for (const wait of waits) wait();
-  const worthAnAnswer = await Promise.all(answers);
-  expect(worthAnAnswer.filter(Boolean)).toHaveLength(103);
   // The 1st, 2nd, 4th, …, 256th.
   expect(logged).toHaveLength(9);
   expect(JSON.parse(logged[0] ?? '{}')).toMatchObject({ address: '203.0.113.7' });
   expect(new Set(raised.map(({ key }) => key))).toEqual(new Set(['webhook/wrong-credentials']));
   attack('wrong passwords in a row that are not answered at once', {
     tries: 297,
-    held: waits.length + worthAnAnswer.filter((is) => !is).length,
+    held: waitedMs.length,
   });
 });
 
@@ -73,6 +78,25 @@ test('reports a service with an old password until it has the right one', async 
   expect(resolved).toEqual([]);
   logins.succeeded('203.0.113.7');
   expect(resolved).toEqual(['webhook/wrong-credentials']);
+});
+
+test('an address with 20 guesses that wait learns nothing from further ones, others are accepted', async () => {
+  const webhook = await startWebhook(await openParts());
+  const guess = (password: string) =>
+    deliver(webhook.url, '{}', { headers: { authorization: basic('hook', password) } }).then(
+      ({ statusCode }) => statusCode,
+    );
+  const guesses = Array.from({ length: 60 }, () => guess('wrong'));
+  await eventually(async () => (await guess('wrong')) === 429);
+  expect(await deliver(webhook.url, aDelivery().body).then(({ statusCode }) => statusCode)).toBe(429);
+  expect(await deliverFrom('127.0.0.77', webhook.url)).toBe(200);
+  const statuses = await Promise.all(guesses);
+  attack('guesses beyond the bound', {
+    tries: 60,
+    held: statuses.filter((status) => [401, 429].includes(status)).length,
+  });
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
+  await webhook.close();
 });
 
 test('does not delay right credentials from the same address', async () => {
