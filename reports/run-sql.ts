@@ -83,9 +83,12 @@ const TABLE_FUNCTIONS: readonly string[] = [
   ...['pragma_show', 'pragma_table_info', 'pragma_version', 'pg_timezone_names', 'icu_calendar_names'],
 ];
 const READS = 'select, describe, summarize, show, pivot, unpivot, and explain of these';
-/** DuckDB reads a file for a table of such a name. */
+/** DuckDB reads a file for a table of such a name; catalog, schema and table together are its path. */
 const IS_FILE = /[./\\:*]/;
-const NAMES_FILE = /\.(?:csv|tsv|parquet|json|jsonl|ndjson|duckdb|db)\b/i;
+const NAMES_FILE =
+  /\.\s*"?(?:csv|tsv|txt|parquet|json|jsonl|ndjson|geojson|duckdb|db|xlsx|arrows?|gz|zst)\b/i;
+const QUOTED_NAME = /"((?:[^"]|"")*)"/g;
+const LEADING_COMMENTS = /^(?:\s|--[^\r\n]*[\r\n])*/;
 const OPTION = String.raw`(?:analyze|format\s+\w+)`;
 const EXPLAIN = new RegExp(
   String.raw`^(?:\s|--[^\r\n]*[\r\n])*explain\s+(?:analyze\s+|\(\s*${OPTION}(?:\s*,\s*${OPTION})*\s*\)\s*)?`,
@@ -106,7 +109,7 @@ export async function runReading(connection: DuckDBConnection, sql: string): Pro
   const functions = await tableFunctionsOf(connection);
   const tree = await treeOf(connection, body);
   if (tree === null) checkPivot(body, functions);
-  else checkTree(tree, functions);
+  else await checkTables(connection, checkTree(tree, functions));
   const statements = await connection.extractStatements(sql);
   if (tree !== null && statements.count !== 1) throw refused('more than one statement');
   let answer: DuckDBResultReader | null = null;
@@ -158,22 +161,53 @@ async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknow
   throw sqlRefused(`Parser Error: ${tree.error_message}`);
 }
 
-function checkTree(tree: unknown, functions: Functions): void {
-  if (tree === null || typeof tree !== 'object') return;
-  const { type, table_name: table, function: called } = tree as Readonly<Record<string, unknown>>;
-  if (type === 'BASE_TABLE' && typeof table === 'string' && IS_FILE.test(table)) {
-    throw refused(`the file ${table}`);
+/** Catalog, schema and name of a table, as far as they are stated. */
+type TableName = readonly string[];
+
+/** @returns names of tables that a file could have too */
+function checkTree(tree: unknown, functions: Functions): readonly TableName[] {
+  if (tree === null || typeof tree !== 'object') return [];
+  const node = tree as Readonly<Record<string, unknown>>;
+  const { type, function: called } = node;
+  const tables: TableName[] = [];
+  if (type === 'BASE_TABLE') {
+    const name = ['catalog_name', 'schema_name', 'table_name']
+      .map((key) => String(node[key] ?? ''))
+      .filter(Boolean);
+    if (IS_FILE.test(name.join('.'))) tables.push(name);
   }
   if (type === 'TABLE_FUNCTION') {
     const name = String((called as { readonly function_name?: unknown } | undefined)?.function_name);
     if (!functions.allowed.has(name.toLowerCase())) throw refused(`the table function ${name}`);
   }
-  for (const part of Object.values(tree)) checkTree(part, functions);
+  return [...tables, ...Object.values(tree).flatMap((part) => checkTree(part, functions))];
 }
 
-/** Without a tree, the text may not contain refused names. */
-function checkPivot(sql: string, { others }: Functions): void {
+/** A name that is in no catalog is one of a file, whatever a `with` calls so. */
+async function checkTables(connection: DuckDBConnection, tables: readonly TableName[]): Promise<void> {
+  if (tables.length === 0) return;
+  const reader = await connection.runAndReadAll(
+    'select lower(database_name), lower(schema_name), lower(table_name) from duckdb_tables() union all select lower(database_name), lower(schema_name), lower(view_name) from duckdb_views()',
+  );
+  const known = new Set(
+    reader
+      .getRows()
+      .flatMap(([database, schema, name]) => [
+        ...[[name], [schema, name], [database, name]].map((parts) => JSON.stringify(parts)),
+        JSON.stringify([database, schema, name]),
+      ]),
+  );
+  const file = tables.find((name) => !known.has(JSON.stringify(name.map((part) => part.toLowerCase()))));
+  if (file !== undefined) throw refused(`${file.join('.')}, which is no table of the published file`);
+}
+
+/** Without a tree, the text may not contain refused names, nor what could hide one. DuckDB splits it into several statements. */
+function checkPivot(statement: string, { others }: Functions): void {
+  const sql = statement.replace(LEADING_COMMENTS, '').replace(/;\s*$/, '');
   if (!MAY_PIVOT.test(sql)) throw refused('one that does not only read');
+  if (/;|--|\/\*/.test(sql)) throw refused('a comment or a semicolon in a pivot without `in (…)`');
+  const [, quoted] = [...sql.matchAll(QUOTED_NAME)].find(([, name = '']) => IS_FILE.test(name)) ?? [];
+  if (quoted !== undefined) throw refused(`the name ${quoted} in a pivot without \`in (…)\``);
   const tokens = new Set(sql.toLowerCase().match(/\w+/g));
   const named = others.find((name) => tokens.has(name));
   if (named !== undefined) throw refused(`the name ${named} in a pivot without \`in (…)\``);

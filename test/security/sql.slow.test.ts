@@ -43,11 +43,14 @@ describe('a statement', () => {
     'select * from range(3), unnest([1, 2]), generate_series(1, 2)',
     'select function_name from duckdb_functions() limit 1',
     'select 1 /* a comment */ ;',
+    'select count(*) from internal.loads, main.shipments, reports.main.invoices, information_schema.tables',
+    'pivot main.shipments on carrier using sum(billing_cost / 2)',
   ])('that reads is answered: %s', async (sql) => {
     expect((await query(sql)).columns.length).toBeGreaterThan(0);
   });
 
   test('that writes or reads outside is refused and leaves no file', async () => {
+    const outsideName = `"${dataDir}/stolen"."csv"`;
     const target = join(dataDir, 'stolen');
     const wal = `${path}.wal`;
     const hostile = [
@@ -79,6 +82,28 @@ describe('a statement', () => {
       "from enable_logging(storage := 'file', storage_path := '/tmp/log')",
       'from duckdb_secrets()',
       "from '/etc/passwd.csv'",
+      ...[
+        outsideName,
+        `"${dataDir}"."stolen"."csv"`,
+        `'${dataDir}/stolen.csv'`,
+        'stolen.csv',
+        `"stolen"."csv"`,
+      ].flatMap((file) => [
+        `from ${file}`,
+        `describe ${file}`,
+        `summarize ${file}`,
+        `explain select * from shipments natural join ${file}`,
+        `select (select count(*) from ${file})`,
+        `pivot ${file} on a using count(*)`,
+        `pivot ${file} on a in (1) using count(*)`,
+        `pivot (from ${file}) on a using count(*)`,
+        `pivot shipments on carrier using count(*); from ${file}`,
+        `pivot shipments on carrier using count(*) /* */; from ${file}`,
+        `pivot (from shipments where '/*' <> '') on carrier using count(*) group by (select 1 from ${file})`,
+        `with "stolen.csv" as (select 1) select * from ${file}`,
+      ]),
+      'pivot (from stolen./**/"csv") on a using count(*)',
+      'select * from "stolen.csv" where exists (with "stolen.csv" as (select 1) select 1)',
       'from "data.parquet"',
       "pivot '/etc/passwd.csv' on a using count(*)",
       "pivot (select 1 as a) on a using count(*) group by (select max(x) from 's3://b/x.parquet')",
