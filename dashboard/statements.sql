@@ -57,7 +57,7 @@ with matching as (
 )
 select
     i.invoice_id, i.invoice_number, m.tenant, i.invoice_level, i.state, i.state_since, i.invoice_date, i.currency_code,
-    i.stated_total_amount, i.billing_cost, i.shipments, i.proof, i.discrepancies, i.reason, i.first_seen_at,
+    i.stated_total_amount, i.stated_currency_code, i.billing_cost, i.shipments, i.proof, i.discrepancies, i.reason, i.first_seen_at,
     -- The dates of late charges contradict nothing.
     regexp_matches(coalesce(i.discrepancy_rules, ''), '\b(total-amount|shipment-count|currency)\b') as is_contradicted,
     i.reason_code, i.discrepancy_rules, i.loaded_at, m.found

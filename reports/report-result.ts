@@ -65,6 +65,8 @@ export interface ReportResult {
   readonly charts: readonly ChartSpec[];
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
+  /** Sentences about files that are not given, without which the report compares nothing, or knows less. */
+  readonly missing?: readonly string[];
   /** Can be summed within a currency and partner. */
   readonly summed?: readonly string[];
   /** Sums of all rows by partner and currency, with their number (`rows`), if the limit leaves some out. */

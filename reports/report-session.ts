@@ -76,7 +76,7 @@ export async function openReportSession(request: SessionRequest) {
     const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
     const result: ReportResult = {
       ...{ name, title, grain, means, order, limits, example, charts, columns, rows },
-      summed: summedColumns(report),
+      ...{ summed: summedColumns(report), missing },
       ...(whole.length === 0 ? {} : { whole }),
       head: reportHead({
         ...{ prepared: session, counts, files, found, rows: rows.length, parameters: values.texts },

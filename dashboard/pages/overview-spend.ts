@@ -162,10 +162,12 @@ function moversOf(
   leadTo: LeadTo,
 ) {
   const largest = rows
-    .filter(({ currency_code, difference }) => currency_code === currency && Number(difference) !== 0)
+    .filter(({ currency_code, difference }) => currency_code === currency && sizeOf(difference) !== 0n)
     .slice(0, MAX_MOVERS);
   const kept = columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
-  const max = Math.max(...largest.map(({ difference }) => Math.abs(Number(difference))));
+  const max = largest
+    .map(({ difference }) => absolute(sizeOf(difference)))
+    .reduce((a, b) => (a > b ? a : b), 1n);
   const text = (row: ReportRow, name: string): string => {
     const column = kept.find((each) => each.name === name);
     return column === undefined ? '' : displayCell(row, column).text;
@@ -177,10 +179,18 @@ function moversOf(
       exact: `${text(row, 'billing_cost_before')} before, ${text(row, 'billing_cost')} now`,
       change: text(row, 'change_percent'),
       /** Percent of the largest difference. */
-      share: Math.round((Number(row.difference) / max) * 100),
+      share: Number((sizeOf(row.difference) * 100n) / max),
       // A difference links to the second period.
       address: leadTo([row], 'billing_cost')?.address ?? null,
     })),
     data: largest.map((row) => Object.fromEntries(kept.map(({ name }) => [name, row[name] ?? null]))),
   };
+}
+
+function sizeOf(cell: ReportRow[string] | undefined): bigint {
+  return toTenThousandths(String(cell ?? '0'));
+}
+
+function absolute(size: bigint): bigint {
+  return size < 0n ? -size : size;
 }

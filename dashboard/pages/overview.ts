@@ -56,6 +56,11 @@ async function overview(
     ...actionsOf(lists.attention, lists.contradicted, gaps ?? []),
     ...{ ...sums, ...views, save: saveAddress('/', query) },
     isHealthy: Object.values(context.health.report().components).every(({ isHealthy }) => isHealthy),
+    unchecked: [
+      ...(gaps === null ? ['missing invoices and spend'] : []),
+      ...(quarantined === null ? ['the quarantine'] : []),
+    ],
+    isQuarantineEmpty: quarantined === 0,
     counts: countsOf(lists.states, { gaps: gaps?.length ?? null, quarantined }),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
   };
@@ -90,7 +95,14 @@ const ATTENTION: InvoiceList = {
 const CONTRADICTED: InvoiceList = {
   ...{ states: ['loaded'], sort: 'loaded' },
   columns: [
-    ...['invoice_id', 'invoice_number', 'tenant', 'discrepancy_rules', 'stated_total_amount'],
+    ...[
+      'invoice_id',
+      'invoice_number',
+      'tenant',
+      'discrepancy_rules',
+      'stated_total_amount',
+      'stated_currency_code',
+    ],
     ...['billing_cost', 'currency_code', 'loaded_at', 'found'],
   ],
 };

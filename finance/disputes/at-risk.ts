@@ -1,3 +1,4 @@
+import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
@@ -29,6 +30,8 @@ export interface AtRisk {
   readonly lines: readonly LineAtRisk[];
   /** Full sentences, including findings that could not be made. */
   readonly notes: readonly string[];
+  /** Nothing can be said of these. */
+  readonly unchecked: readonly Risk[];
 }
 
 export async function linesAtRisk(
@@ -39,6 +42,7 @@ export async function linesAtRisk(
 ): Promise<AtRisk> {
   const notes = new Set<string>();
   const found = new Map<string, LineAtRisk>();
+  const unchecked: Risk[] = [];
   const claimsOf = Map.groupBy(claims, lineKey);
   for (const risk of RISK_NAMES) {
     try {
@@ -48,6 +52,7 @@ export async function linesAtRisk(
         rows: null,
         trackingNumbers: null,
       });
+      if (answer.missing.length > 0) unchecked.push(risk);
       for (const note of answer.notes) notes.add(`${RISKS[risk]}: ${note}`);
       for (const line of answer.lines) {
         const key = lineKey(line);
@@ -61,10 +66,11 @@ export async function linesAtRisk(
       }
     } catch (error) {
       if (!isReportError(error, 'invalid-filter')) throw error;
+      unchecked.push(risk);
       notes.add(`${RISKS[risk]}: ${error.message}`);
     }
   }
-  return { lines: [...found.values()].sort(byAmount), notes: [...notes] };
+  return { lines: [...found.values()].sort(byAmount), notes: [...notes], unchecked };
 }
 
 function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {
@@ -75,5 +81,5 @@ function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskS
 
 function byAmount(one: LineAtRisk, other: LineAtRisk): number {
   if (one.currency_code !== other.currency_code) return one.currency_code < other.currency_code ? -1 : 1;
-  return Number(other.claimed) - Number(one.claimed);
+  return compareDecimals(other.claimed, one.claimed);
 }

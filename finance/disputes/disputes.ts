@@ -49,11 +49,11 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return withStatuses(all, { published, windows, now: now() });
   }
 
-  async function claimable({ lines, notes }: Found) {
-    if (lines.length === 0) return { lines: [], notes };
+  async function claimable({ lines, ...found }: Found) {
+    if (lines.length === 0) return { lines: [], ...found };
     const claims = await withStatus(await readClaims(dataDir));
     const published = await readPublished(databasePath, lines);
-    return { lines: claimableOf(lines, { claims, published }), notes };
+    return { lines: claimableOf(lines, { claims, published }), ...found };
   }
 
   /** Findings change only with the published file, claims at any time. */

@@ -31,6 +31,8 @@ export interface Found {
   /** By currency, then highest claimed amount; each line once. */
   readonly lines: readonly FoundLine[];
   readonly notes: readonly string[];
+  /** Files that are not given, without which nothing can be found. */
+  readonly missing: readonly string[];
 }
 
 /** @throws as `runReport`; ReportError a filter matched nothing, or no number was named */
@@ -38,12 +40,15 @@ export async function findLines(request: FindRequest): Promise<Found> {
   const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
   const notes = new Set<string>();
+  const missing = new Set<string>();
   const run: Run = async (question, parameters) => {
-    const { rows, head } = await session.run(question, parameters);
+    const { rows, head, missing: absent = [] } = await session.run(question, parameters);
     requireMatches(head.matches);
     // A statement of `statements.sql` reads files of other findings too, and would report them as missing.
-    if (typeof question === 'string') for (const note of head.notes) notes.add(note);
-    else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
+    if (typeof question === 'string') {
+      for (const note of head.notes) notes.add(note);
+      for (const sentence of absent) missing.add(sentence);
+    } else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
     return rows;
   };
   try {
@@ -59,7 +64,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
       .filter(({ amount }) => amount > 0n)
       .sort(byAmount)
       .map(({ row, amount }) => foundLine(row, { request, amount }));
-    return { lines, notes: [...notes] };
+    return { lines, notes: [...notes], missing: [...missing] };
   } finally {
     session.close();
   }
@@ -164,7 +169,7 @@ export interface Claimable extends FoundLine {
 /** Includes claimed lines. */
 export type FindClaimable = (
   request: Omit<FindRequest, 'databasePath'>,
-) => Promise<{ readonly lines: readonly Claimable[]; readonly notes: readonly string[] }>;
+) => Promise<Omit<Found, 'lines'> & { readonly lines: readonly Claimable[] }>;
 
 export function claimableOf(
   lines: readonly FoundLine[],

@@ -10,6 +10,9 @@ import { escapeHtml } from './templates.ts';
 
 const MAX_NAMED = 3;
 
+/** Without its file, such a report compares nothing, which is no agreement. */
+const COMPARING: readonly string[] = ['rate-variance', 'carrier-statements', 'margin', 'budget'];
+
 interface Answer {
   readonly sentence: string;
   /** `still open`, `incomplete` or both; null: no change is expected. */
@@ -25,6 +28,8 @@ export function answerOf(result: ReportResult): Answer {
   ];
   const has = (name: string): boolean => result.columns.some((column) => column.name === name);
   const days = daysOf(result);
+  const [absent] = result.missing ?? [];
+  if (absent !== undefined && COMPARING.includes(result.name)) return { sentence: escapeHtml(absent), mark };
   if (result.rows.length === 0) return { sentence: `${days}nothing matches.`.replace(/^n/, 'N'), mark };
   const of = (sentence: (rows: readonly ReportRow[]) => string): Answer => ({
     sentence: groups.map((rows) => partnerOf(rows, groups.length) + sentence(rows)).join('<br>'),
@@ -138,12 +143,13 @@ function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
   return `${total} Most: ${named.join(', ')}.`;
 }
 
-function nameOf({ charts, columns }: ReportResult, row: ReportRow): string {
-  const known = charts
-    .map(({ roles }) => `${roles.key}`.split('+'))
-    .find((names) => names.every((name) => columns.some((column) => column.name === name)));
-  const names = known ?? columns.slice(0, 1).map(({ name }) => name);
-  return names.map((name) => row[name] ?? '(none)').join(' · ');
+/** All columns that name the row: those before its first number. */
+function nameOf({ columns }: ReportResult, row: ReportRow): string {
+  const end = columns.findIndex(({ type }) => type === 'count' || type === 'decimal');
+  const names = columns
+    .slice(0, end < 1 ? 1 : end)
+    .filter(({ name, isDetail }) => !isDetail && name !== 'currency_code' && name !== 'partner_id');
+  return names.map(({ name }) => row[name] ?? '(none)').join(' · ');
 }
 
 function counted(count: number, noun: string): string {

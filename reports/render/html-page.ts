@@ -86,7 +86,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     ),
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
-    listed: listedRows(result),
+    ...{ listed: listedRows(result), absent: result.missing?.[0] ?? null },
     grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
     charts: charts.map((chart) => chartFigure(chart, options.leadTo === undefined ? null : {})).join('\n'),
     leads: options.leadTo !== undefined,

@@ -48,7 +48,8 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
   interface Group {
     readonly of: Pick<ReportRow, 'currency_code' | 'partner_id'>;
     count: number;
-    readonly sums: bigint[];
+    /** null: no row has a value, so the sum is not known. */
+    readonly sums: (bigint | null)[];
   }
   const groups = new Map<string, Group>();
   return {
@@ -56,11 +57,12 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
       if (added.length === 0) return;
       const of = { currency_code: row.currency_code ?? null, partner_id: row.partner_id ?? null };
       const key = JSON.stringify(of);
-      const group = groups.get(key) ?? { of, count: 0, sums: added.map(() => 0n) };
+      const group = groups.get(key) ?? { of, count: 0, sums: added.map(() => null) };
       groups.set(key, group);
       group.count += 1;
       for (const [at, { name, type }] of added.entries()) {
-        const cell = row[name] ?? 0;
+        const cell = row[name] ?? null;
+        if (cell === null) continue;
         group.sums[at] =
           (group.sums[at] ?? 0n) + (type === 'count' ? BigInt(cell) : toTenThousandths(String(cell)));
       }
@@ -70,10 +72,10 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
         .filter(({ count }) => count > 1)
         .map(({ of, sums }) => ({
           ...Object.fromEntries(
-            added.map(({ name, type }, at) => [
-              name,
-              type === 'count' ? Number(sums[at] ?? 0n) : fromTenThousandths(sums[at] ?? 0n),
-            ]),
+            added.map(({ name, type }, at) => {
+              const sum = sums[at] ?? null;
+              return [name, sum === null ? null : type === 'count' ? Number(sum) : fromTenThousandths(sum)];
+            }),
           ),
           ...of,
         }));

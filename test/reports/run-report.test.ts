@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import { openPublishedFile } from '../../reports/open-published-file.ts';
+import { answerOf } from '../../reports/render/answer.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
+import { renderReport } from '../../reports/render/render-report.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { testFolder } from '../support/folders.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
@@ -52,6 +54,17 @@ describe('every report', () => {
     });
     expect(await drawCharts(result)).toHaveLength(drawable.length);
   });
+});
+
+test.each(
+  reports.filter(({ sources }) =>
+    ['rates', 'costs', 'statements', 'budget'].some((name) => sources.includes(name as never)),
+  ),
+)('$name without its file states what is missing, and no sum', async ({ name }) => {
+  const result = await fixture.run(name);
+  const page = String((await renderReport(result, 'html')).body);
+  expect(answerOf(result).sentence).toMatch(/^No (rates|own costs|carrier statements|budget)/);
+  expect(page).not.toMatch(/nothing matches|<td[^>]*>0\.00<\/td>\s*<\/tr>\s*<\/tfoot>/);
 });
 
 describe('runReport', () => {

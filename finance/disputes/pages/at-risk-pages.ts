@@ -45,7 +45,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
-          const data = { lines: chosen, notes: found.notes };
+          const data = { lines: chosen, notes: found.notes, unchecked: found.unchecked };
           return host.send(reply, { title: 'Money at risk', html, data });
         }),
       );
@@ -93,16 +93,18 @@ function withUsualDays(
 }
 
 /** Amounts of two currencies or partners are never added. */
-function summaryOf({ lines, notes }: AtRisk) {
+function summaryOf({ lines, notes, unchecked }: AtRisk) {
   const open = lines.filter(({ state }) => state === 'new');
   const byRisk = Map.groupBy(open, ({ risk }) => risk);
   const claimed = lines.filter(({ state }) => state === 'claimed');
   return {
     notes,
+    unchecked: unchecked.map((risk) => RISKS[risk]),
     totals: sumsOf(open),
     claimed: { count: claimed.length, totals: sumsOf(claimed) },
     cards: (Object.keys(RISKS) as Risk[]).map((risk) => ({
       ...{ risk, label: RISKS[risk], count: byRisk.get(risk)?.length ?? 0 },
+      isChecked: !unchecked.includes(risk),
       totals: sumsOf(byRisk.get(risk) ?? []),
     })),
   };
