@@ -1,6 +1,7 @@
 /** Every fault of the kinds below that can be made in a file of SQL. */
 
 import { type Mutant, mutantOf } from './mutant.ts';
+import { otherNumber } from './typescript.ts';
 
 interface Rule {
   readonly kind: string;
@@ -89,7 +90,7 @@ const RULES: readonly Rule[] = [
   {
     kind: 'changed constant',
     pattern: /(?<![\w.$:(])\d+(?![\w.)])/g,
-    after: ([number]) => `${Number(number) + 1}`,
+    after: ([number]) => otherNumber(Number(number)),
   },
   { kind: 'changed constant', pattern: /\b(?:true|false)\b/g, after: swap({ true: 'false', false: 'true' }) },
 ];
