@@ -5,6 +5,8 @@
  * - `purpose`, and the place among its reports: `Spend, 1`
  * - `params`: `$name type = default: description`; instead of a type the allowed values, `month|week`, of which
  *   `month|week+` takes several; without a default the parameter is null
+ * - `reads`: what it reads besides the shipments of the level: `invoices` (it lists invoices), `states` (states of invoices, which
+ *   are published as they are now only), `levels` (shipments of all levels)
  * - `units`: `column unit`; a decimal with four digits is an amount by default, `-` is no unit
  * - `detail`: columns that a narrow terminal leaves out; `source`: optional tables; `drilldown`: see `drilldown.ts`
  * - `chart`: its kind and columns as `role=column`
@@ -44,6 +46,9 @@ export interface ReportParameter {
   readonly about: string;
 }
 
+const READS = ['invoices', 'states', 'levels'] as const;
+export type Reads = (typeof READS)[number];
+
 export const CHART_KINDS = ['bar', 'line', 'stack', 'heatmap', 'waterfall'] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
@@ -80,6 +85,7 @@ export interface ReportDefinition {
   readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];
   readonly sources: readonly ExtraTable[];
+  readonly reads: readonly Reads[];
   /** The value of `by` with which the column exists; all other columns always exist. */
   readonly groupColumns: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
@@ -109,7 +115,7 @@ export function findReport(name: string): ReportDefinition {
 }
 
 export function parseReport(name: string, sql: string): ReportDefinition {
-  const header = headerOf(sql);
+  const header = headerOf(name, sql);
   const one = (key: string): string => (header.get(key) ?? []).join(' ');
   return {
     name,
@@ -126,6 +132,7 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
     sources: listOf(one('source')).map((item) => sourceOf(name, item)),
+    reads: listOf(one('reads')).map((item) => readsOf(name, item)),
     groupColumns: Object.fromEntries(
       listOf(one('groups')).map((item) => {
         const [column, group] = splitOnce(item, ' ');
@@ -138,13 +145,35 @@ export function parseReport(name: string, sql: string): ReportDefinition {
   };
 }
 
-function headerOf(sql: string): Map<string, string[]> {
+const KEYS: readonly string[] = [
+  ...[
+    'title',
+    'purpose',
+    'grain',
+    'params',
+    'means',
+    'order',
+    'limits',
+    'units',
+    'detail',
+    'chart',
+    'source',
+  ],
+  ...['reads', 'groups', 'drilldown', 'example'],
+];
+
+/** A line that is neither a key nor indented is no part of the header. */
+function headerOf(name: string, sql: string): Map<string, string[]> {
   const header = new Map<string, string[]>();
   let current: string[] = [];
-  for (const line of sql.split('\n')) {
+  for (const [at, line] of sql.split('\n').entries()) {
     if (!line.startsWith('--')) break;
-    const start = /^-- ([a-z][a-z ]*):\s*(.*)$/.exec(line);
-    if (start?.[1] !== undefined && !line.startsWith('--   ')) {
+    const start = /^-- ([^ :]*):\s*(.*)$/.exec(line);
+    if (start?.[1] === undefined && !line.startsWith('--   '))
+      throw new Error(`Report ${name}, line ${at + 1}: "${line}" is no line of a header.`);
+    if (start?.[1] !== undefined) {
+      if (!KEYS.includes(start[1]))
+        throw new Error(`Report ${name}, line ${at + 1}: a header has no key "${start[1]}".`);
       current = header.get(start[1]) ?? [];
       current.push((start[2] ?? '').trim());
       header.set(start[1], current);
@@ -183,6 +212,12 @@ function sourceOf(report: string, item: string): ExtraTable {
   const found = EXTRA_TABLES.find((known) => known === item);
   if (found) return found;
   throw new Error(`Report ${report}: there is no source "${item}".`);
+}
+
+function readsOf(report: string, item: string): Reads {
+  const found = READS.find((known) => known === item);
+  if (found) return found;
+  throw new Error(`Report ${report}: it cannot read "${item}".`);
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

@@ -204,13 +204,3 @@ function sharedBy(sql: string): readonly string[] {
   add(sql);
   return [...SHARED.keys()].filter((name) => needed.has(name));
 }
-
-/** The report lists invoices rather than shipments. */
-export function readsInvoices(sql: string): boolean {
-  return sharedBy(sql).includes('selected-invoices');
-}
-
-/** States of invoices are published as they are now only. */
-export function readsStates(sql: string): boolean {
-  return readsInvoices(sql) || /\bknown_invoices\b/.test(sql);
-}

@@ -9,8 +9,6 @@ import {
   createSharedViews,
   type Prepared,
   prepareSession,
-  readsInvoices,
-  readsStates,
   selectPartner,
   selectPartners,
 } from './prepare-session.ts';
@@ -68,7 +66,8 @@ export async function openReportSession(request: SessionRequest) {
       );
     }
     const { name, title, grain, means, order, limits, example } = report;
-    const showsStates = readsStates(report.sql);
+    const listsInvoices = report.reads.includes('invoices');
+    const showsStates = listsInvoices || report.reads.includes('states');
     // A chart that adds up rows would add up only those within the limit.
     const drawn = drawableCharts(report, columns).filter(
       ({ roles }) => whole.length === 0 || roles.combine === undefined,
@@ -82,11 +81,11 @@ export async function openReportSession(request: SessionRequest) {
         ...{ prepared: session, counts, files, found, rows: rows.length, parameters: values.texts },
         notes: [...missing, ...limitNotes(rows.length, found)],
         completeness: await session.completeness(),
-        comparesLevels: /\bfiltered_shipments\b/.test(report.sql),
+        comparesLevels: report.reads.includes('levels'),
         readsStates: showsStates,
         // Reports of invoices list them.
         showsCompleteness: showsStates || comparesDays(report),
-        invoicesLeftOut: readsInvoices(report.sql) ? await invoicesLeftOut(file) : 0,
+        invoicesLeftOut: listsInvoices ? await invoicesLeftOut(file) : 0,
       }),
     };
     return comparesDays(report) ? markIncomplete(result, await comparedDays(session, result)) : result;

@@ -1,6 +1,7 @@
 -- title: Possibly missing invoices
 -- purpose: Health, 2
 -- grain: gap
+-- reads: states
 -- params: $min_invoices integer = 3: the number of invoices that a pattern needs
 -- means: Invoices that were never announced cannot be listed, so gaps are inferred from the pattern of each tenant.
 --   "voided": days of a voided invoice that no other invoice covers. "period": uncovered days between two billing

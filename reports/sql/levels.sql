@@ -1,6 +1,7 @@
 -- title: Tenant-level and partner-level invoices compared
 -- purpose: Health, 5
 -- grain: month of the reported date, carrier, currency
+-- reads: levels
 -- means: Compares tenant-level and partner-level invoices by carrier, tracking number and currency, whatever the filter
 --   by level; an unknown level counts as tenant level. `difference` is partner level less tenant level. The last three
 --   columns count tracking numbers. A number belongs to the month of its earliest line.

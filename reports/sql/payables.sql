@@ -1,6 +1,7 @@
 -- title: Open payables by age
 -- purpose: Month end, 5
 -- grain: tenant, invoice level, currency
+-- reads: invoices
 -- source: payments
 -- means: Open amounts of finalized invoices by days past the due date, as of the publication. An invoice owes its
 --   stated total, or the sum of its lines when it states none in that currency, less its payments (`--payments FILE`).

@@ -1,6 +1,7 @@
 -- title: Proof of loaded invoices
 -- purpose: Health, 1
 -- grain: invoice, currency that its file bills
+-- reads: invoices
 -- source: accepted
 -- means: The header of each invoice beside the sum of its lines. `proof` is "hash" (the file has the announced
 --   SHA-256), "header" (count and sum agree), "accepted" (imported with `--accept-spreadsheet`) or "unproved".

@@ -1,6 +1,7 @@
 -- title: Invoice register
 -- purpose: Month end, 4
 -- grain: invoice, currency
+-- reads: invoices
 -- source: payments
 -- params: $usual_of integer = 6: the usual total is the median of this many earlier invoices
 --   $min_invoices integer = 3: with fewer earlier invoices there is no usual total

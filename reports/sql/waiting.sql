@@ -1,6 +1,7 @@
 -- title: Invoices waiting or in need of attention
 -- purpose: Health, 3
 -- grain: invoice that is neither loaded nor voided
+-- reads: invoices
 -- params: $stuck_after_days integer = 7: an invoice is stuck after this many days in one state
 -- means: Invoices that are neither loaded nor voided. A draft waits for approval at the service, a finalized invoice
 --   for its file, and one that needs attention for an operator; `reason` is the cause. `days_in_state` counts whole

@@ -24,6 +24,25 @@ describe('the catalogue', () => {
     const whole = '-- title: A\n-- purpose: Spend, 1\n-- grain: b\n-- means: c\n-- order: o\n-- limits: d\n';
     expect(() => parseReport('x', `${whole}-- params: $a float: e`)).toThrow('cannot read the parameter');
     expect(() => parseReport('x', whole.replace('Spend, 1', 'Fun'))).toThrow('"Fun" is no purpose');
+    expect(() => parseReport('x', `${whole}-- drildown: shipments`)).toThrow(
+      'line 7: a header has no key "drildown"',
+    );
+    expect(() => parseReport('x', `${whole}-- A sentence.`)).toThrow(
+      'line 7: "-- A sentence." is no line of a header',
+    );
+    expect(() => parseReport('x', `${whole}-- reads: events`)).toThrow('it cannot read "events"');
+  });
+
+  test('states in the header of a report what its statement reads', () => {
+    for (const { name, reads, sql } of reports) {
+      const code = sql.replaceAll(/--.*$/gm, '');
+      const found = [
+        ...(/\b(selected_invoices|invoice_currencies|invoices_owed)\b/.test(code) ? ['invoices'] : []),
+        ...(/\bknown_invoices\b/.test(code) ? ['states'] : []),
+        ...(/\bfiltered_shipments\b/.test(code) ? ['levels'] : []),
+      ];
+      expect([name, reads]).toEqual([name, found]);
+    }
   });
 });
 
