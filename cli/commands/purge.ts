@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
-import { addDecimals } from '../../lib/wire/decimal.ts';
+import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../purge-plan.ts';
@@ -113,7 +113,7 @@ function rowsGoing(plan: PurgePlan) {
     if (shipments === null || billingCost === null) continue;
     const code = currencyCode ?? '';
     const sum = sums.get(code) ?? { shipments: 0, cost: '0' };
-    sums.set(code, { shipments: sum.shipments + shipments, cost: addDecimals(sum.cost, billingCost) });
+    sums.set(code, { shipments: sum.shipments + shipments, cost: sumOfAmounts([sum.cost, billingCost]) });
   }
   return [...sums].map(([currency_code, { shipments, cost }]) => ({
     currency_code,

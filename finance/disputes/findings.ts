@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { statementIn } from '../../lib/sql-file.ts';
-import { addDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { fromTenThousandths, sumOfAmounts, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
@@ -210,7 +210,7 @@ export function claimableOf(
 }
 
 function recoveredOf(claims: readonly ClaimWithStatus[]): bigint {
-  return toTenThousandths(addDecimals(...claims.map(({ recovered }) => recovered)));
+  return toTenThousandths(sumOfAmounts(claims.map(({ recovered }) => recovered)));
 }
 
 function greater(one: bigint, other: bigint): bigint {

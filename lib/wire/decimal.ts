@@ -62,22 +62,11 @@ export function dividedHalfAway(amount: bigint, by: bigint): bigint {
 
 /** By value at any scale: `1.5` and `1.5000` are equal. */
 export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
-  const [a, b] = aligned(left, right);
+  const [one, other] = [scaled(left), scaled(right)];
+  const scale = Math.max(one.scale, other.scale);
+  const a = one.digits * 10n ** BigInt(scale - one.scale);
+  const b = other.digits * 10n ** BigInt(scale - other.scale);
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-export function addDecimals(...summands: readonly string[]): string {
-  return summands.reduce((sum, summand) => {
-    const [a, b, scale] = aligned(sum, summand);
-    return withPoint(a + b, scale);
-  }, '0');
-}
-
-function aligned(left: string, right: string): readonly [bigint, bigint, number] {
-  const a = scaled(left);
-  const b = scaled(right);
-  const scale = Math.max(a.scale, b.scale);
-  return [a.digits * 10n ** BigInt(scale - a.scale), b.digits * 10n ** BigInt(scale - b.scale), scale];
 }
 
 function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
@@ -85,12 +74,6 @@ function scaled(text: string): { readonly digits: bigint; readonly scale: number
   const [whole = '', fraction = ''] = plain.split('.');
   const significant = fraction.replace(/0+$/, '');
   return { digits: BigInt(whole + significant), scale: significant.length };
-}
-
-function withPoint(digits: bigint, scale: number): string {
-  if (scale === 0) return digits.toString();
-  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0');
-  return `${digits < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`;
 }
 
 function trimLeadingZeros(digits: string): string {

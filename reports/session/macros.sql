@@ -58,29 +58,6 @@ create or replace temp macro per_lb(cost, weight, unit) as
         )
     );
 
--- Pounds are not rounded, so that a weight above a break is beyond it: 0.4536 kg is 1.00001682124848 lb. Below a tonne
--- it is multiplied in 64 bits, five times as fast.
-create or replace temp macro lb_of(weight, unit) as
-    case unit
-        when 'LB' then cast(weight as decimal(38, 14))
-        when 'KG' then
-            case
-                when abs(weight) < 1000
-                    then cast(cast(weight as decimal(7, 4)) * cast(2.2046226218 as decimal(11, 10)) as decimal(38, 14))
-                else cast(cast(weight as decimal(27, 4)) * cast(2.2046226218 as decimal(11, 10)) as decimal(38, 14))
-            end
-    end;
-
--- "Zone 5", "ZONE-05" and " 05 " are zone 5; other texts keep their words in upper case. Without CASE DuckDB
--- computes it once for each spelling of a block.
-create or replace temp macro normal_zone(zone) as
-    upper(
-        regexp_replace(
-            regexp_replace(trim(zone), '^(?:zone)?[\s_#:.-]*0*([1-9][0-9]*|0)$', '\1', 'i'),
-            '^zone[\s_#:.-]+([^\s_#:.-].*)$', '\1', 'is'
-        )
-    );
-
 -- The day of the publication or of --as-known-on: what is dated later is a mistake, and decides no default.
 create or replace temp macro known_on() as
     cast(coalesce(cast(getvariable('as_known_on') as timestamptz), (select max(published_at) from publication)) as date);

@@ -9,7 +9,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDecimals, compareDecimals } from '../../lib/wire/decimal.ts';
+import { compareDecimals, sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { listReports, parseReport } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { type CellDrilldown, drilldownOfCell } from '../../reports/drilldown.ts';
@@ -203,7 +203,7 @@ test.each(reports.map(({ name }) => name))('every bar, point and cell of the cha
         const total = totals.find(({ currency_code }) => currency_code === currency);
         if (rows.length === 1) expect(total?.[lead.total] ?? null, where).toEqual(rows[0]?.[column]);
         else {
-          const ofRows = addDecimals(...rows.map((row) => String(row[column])));
+          const ofRows = sumOfAmounts(rows.map((row) => String(row[column])));
           expect(compareDecimals(String(total?.[lead.total]), ofRows), where).toBe(0);
         }
       }

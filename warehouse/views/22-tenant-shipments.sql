@@ -4,14 +4,8 @@
 create or replace view tenant_shipments as
 select
     s.*,
-    case s.billable_weight_unit
-        when 'LB' then s.billable_weight::decimal(38, 14)
-        when 'KG' then (s.billable_weight::decimal(27, 4) * 2.2046226218::decimal(11, 10))::decimal(38, 14)
-    end as pounds,
-    upper(regexp_replace(
-        regexp_replace(trim(s.carrier_zone), '^(?:zone)?[\s_#:.-]*0*([1-9][0-9]*|0)$', '\1', 'i'),
-        '^zone[\s_#:.-]+([^\s_#:.-].*)$', '\1', 'is'
-    )) as zone,
+    lb_of(s.billable_weight, s.billable_weight_unit) as pounds,
+    normal_zone(s.carrier_zone) as zone,
     strftime(s.ship_date, '%Y-%m') as ship_month,
     strftime(s.invoice_generation_date, '%Y-%m') as invoice_month,
     row_number() over (
