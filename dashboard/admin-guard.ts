@@ -19,6 +19,8 @@ export class AdminPasswordMissingError extends BillsyncError {
   }
 }
 
+/** Called by the page of Temporal, with the password of an operator. */
+export const CODEC_PATH = '/operator/codec/decode';
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
 const WRONG_PASSWORD: FailedLoginsMessages = {
@@ -43,6 +45,9 @@ export function createAdminGuard(
   if (admin.basicAuth === null && !isLoopback(admin.host)) throw new AdminPasswordMissingError(admin.host);
   const logins = createFailedLogins({ ...deps, messages: WRONG_PASSWORD });
   return async (request, reply) => {
+    if (isForeignLoad(request)) {
+      return reply.code(403).type('text/plain').send('A page of another site asked for this.\n');
+    }
     const { authorization } = request.headers;
     const isOpen = OPEN_PATHS.has(request.url);
     // With a password an open path has details, so guesses there count as well.
@@ -73,6 +78,13 @@ export function createAdminGuard(
       .type('text/plain')
       .send('A user and a password are needed.\n');
   };
+}
+
+/** Its page could make us compute, and measure how long that takes. Links, and Temporal's page with its own check, are let through. */
+function isForeignLoad({ headers, url }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site === 'none' || site === 'same-origin' || url.startsWith(CODEC_PATH)) return false;
+  return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
 }
 
 export function isTrusted(request: FastifyRequest, admin: Settings['admin']): boolean {

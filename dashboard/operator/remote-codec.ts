@@ -5,21 +5,20 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../lib/config/settings.ts';
-import { operatorOf } from '../admin-guard.ts';
+import { CODEC_PATH, operatorOf } from '../admin-guard.ts';
 import { isOwnForm, refusePassword } from './operator-guard.ts';
 
 /** null: the message is invalid. @throws BillsyncError there is no key */
 export type DecodePayloads = (message: unknown) => Promise<object | null>;
 
 /** Temporal appends `/decode` to the configured address. */
-const PATH = '/operator/codec/decode';
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Runs before the guard, since browsers send preflights without a password. */
 export function answerPreflights(app: FastifyInstance, admin: Settings['admin']): void {
   app.addHook('onRequest', async (request, reply) => {
     // Temporal's pages add parameters.
-    if (request.method !== 'OPTIONS' || request.url.split('?')[0] !== PATH) return undefined;
+    if (request.method !== 'OPTIONS' || request.url.split('?')[0] !== CODEC_PATH) return undefined;
     if (!allowReading(request, reply, admin)) return undefined;
     return reply
       .header('access-control-allow-methods', 'POST')
@@ -34,7 +33,7 @@ export function registerRemoteCodec(
   app: FastifyInstance,
   { admin, decode }: { readonly admin: Settings['admin']; readonly decode: DecodePayloads },
 ): void {
-  app.post(PATH, { bodyLimit: MAX_BYTES }, async (request, reply) => {
+  app.post(CODEC_PATH, { bodyLimit: MAX_BYTES }, async (request, reply) => {
     if (operatorOf(request.headers.authorization, admin) === null) return refusePassword(reply);
     if (!allowReading(request, reply, admin) && !isOwnForm(request))
       return reply.code(403).type('text/plain').send('A page of another site sent this.\n');

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { createHealth } from '../../lib/health/health.ts';
 import { dashboardOver } from '../dashboard/support.ts';
@@ -255,4 +256,31 @@ test('delays repeated wrong passwords, reports them, and does not delay the righ
     raised.some(({ key }) => key === 'dashboard/wrong-credentials'),
   ];
   attack('dashboard: guesses at its password', { tries: held.length, held: held.filter(Boolean).length });
+});
+
+test('a page of another site cannot make a dashboard compute', async () => {
+  // `fetch` sets these headers itself.
+  const statusOf = async (path: string, headers: Record<string, string>): Promise<number> => {
+    const { statusCode, body } = await request(`${open.url}${path}`, { headers });
+    await body.dump();
+    return statusCode;
+  };
+  const loads = PAGES().flatMap((path) =>
+    (['cross-site', 'same-site'] as const).flatMap((site) =>
+      [
+        ['no-cors', 'image'],
+        ['cors', 'empty'],
+        ['no-cors', 'script'],
+        ['navigate', 'iframe'],
+      ].map(([mode, dest]) => ({ path, site, mode, dest })),
+    ),
+  );
+  await attackEach('loads of a page of another site', loads, async ({ path, site, mode = '', dest = '' }) => {
+    const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+    return (await statusOf(path, headers)) === 403;
+  });
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  expect(await statusOf('/invoices', link)).toBe(200);
+  const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
+  expect(await statusOf('/invoices', own)).toBe(200);
 });
