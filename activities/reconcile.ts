@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { getClient } from '@temporalio/activity';
+import { getClient, heartbeat } from '@temporalio/activity';
 import { type EnvironmentName, invoiceWorkflowId } from '../lib/wire/names.ts';
 import type { FindGapsResult, WarehouseActivities } from '../workflows/activities.ts';
 import {
@@ -8,24 +8,21 @@ import {
   sendInvoiceEvent,
   watchInvoice,
 } from '../workflows/client/invoice-client.ts';
+import { confirmAnnounced } from './confirm-announced.ts';
 import type { Gap, WarehouseDependencies } from './dependencies.ts';
+import { heartbeatEvery } from './heartbeat.ts';
 
 const MAX_INBOX_AGE_MS = 10 * 60_000;
+const HEARTBEAT_INTERVAL_MS = 10_000;
 
-export function createReconcileActivities({
-  warehouse,
-  quarantine,
-  service,
-  alerts,
-  metrics,
-  settings,
-  readGaps,
-  forwardOverdue,
-  now,
-}: WarehouseDependencies): Pick<
+export function createReconcileActivities(
+  dependencies: WarehouseDependencies,
+): Pick<
   WarehouseActivities,
-  'forwardInbox' | 'ingestArchive' | 'findOverdue' | 'reconcileInvoices' | 'findGaps'
+  'forwardInbox' | 'ingestArchive' | 'confirmAnnounced' | 'findOverdue' | 'reconcileInvoices' | 'findGaps'
 > {
+  const { warehouse, quarantine, service, alerts, metrics, settings } = dependencies;
+  const { readGaps, forwardOverdue, now } = dependencies;
   const { environment, overdueAfter, confirmVoids } = settings;
   const route = { environment, overdueAfter, confirmVoids };
   const missing = metrics.gauge('expected_invoices_missing');
@@ -47,6 +44,18 @@ export function createReconcileActivities({
     },
 
     ingestArchive: () => warehouse.ingestArchive(),
+
+    async confirmAnnounced({ queues }) {
+      const client = getClient();
+      const beats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, heartbeat);
+      try {
+        await confirmAnnounced(dependencies, (invoice) =>
+          lookUpInvoice(client, { ...route, queues }, invoice),
+        );
+      } finally {
+        beats.stop();
+      }
+    },
 
     async findOverdue({ until, limit }) {
       const { recheckLoadedDays: recheckDays } = settings;

@@ -19,6 +19,8 @@ export interface ArchivedEvent {
   readonly reason: string | null;
   /** Without the URL's query; null when the delivery could not be parsed that far. */
   readonly event: InvoiceEvent | null;
+  /** Our partner was not known yet, so it may be for another one. */
+  readonly isUnchecked?: boolean;
   /** JSON text as received, the presigned URL without query; empty when `trimmed`. */
   readonly envelope: string;
   readonly trimmed?: { readonly at: string; readonly sha256: string; readonly sizeBytes: number };
@@ -229,6 +231,13 @@ const FACTS = {
     /** The hashes that the service had named: naming them again changes nothing, another one does. */
     overruled: z.array(z.string()),
   }),
+  /** The invoice leaves every total, until `included` or `restored`. */
+  excluded: z.object({
+    ...{ at: Instant, invoiceId: z.string(), afterVersion },
+    code: z.enum(['unknown-invoice', 'foreign-partner']),
+    reason: z.string(),
+  }),
+  included: z.object({ at: Instant, invoiceId: z.string(), afterVersion }),
   'hash-answered': z.object({
     ...{ at: Instant, invoiceId: z.string(), afterVersion },
     ...{ sha256: Sha256, sizeBytes: Whole },

@@ -159,13 +159,36 @@ function parseTarget(text: string): Target | null {
   return { url, path: sent.startsWith('/') ? sent : `/${sent}` };
 }
 
-/** An entry is a host (`files.example.com`) or all hosts below one (`.example.com`), either with `:port` (443 without). */
+/**
+ * An entry is a host (`files.example.com`) or all hosts below one (`.example.com`), either with `:port` (443 without) and with the
+ * beginning of the path (`host/bucket/`), which is compared with the text that is sent.
+ */
+export function isListedUrl(url: string, entries: readonly string[]): boolean {
+  const path = parseTarget(url)?.path.split('?')[0] ?? '';
+  const mayLeave =
+    path.split('/').some((part) => /^(?:\.|%2e){1,2}$/i.test(part)) || /%2f|%5c|\\/i.test(path);
+  return isListedHost(
+    url,
+    entries.filter((entry) => {
+      const prefix = prefixOf(entry);
+      return prefix === '' || (!mayLeave && path.startsWith(prefix));
+    }),
+  );
+}
+
+function prefixOf(entry: string): string {
+  const slash = entry.indexOf('/');
+  return slash < 0 ? '' : entry.slice(slash);
+}
+
+/** Whatever its path is. */
 export function isListedHost(url: string, entries: readonly string[]): boolean {
   const target = parseTarget(url);
   if (target === null) return false;
   const { hostname, port } = target.url;
   return entries.some((entry) => {
-    const [, name = '', entryPort = ''] = /^(.*?)(?::(\d+))?$/.exec(entry.trim().toLowerCase()) ?? [];
+    const host = entry.slice(0, entry.length - prefixOf(entry).length);
+    const [, name = '', entryPort = ''] = /^(.*?)(?::(\d+))?$/.exec(host.trim().toLowerCase()) ?? [];
     if ((entryPort === '443' ? '' : entryPort) !== port || name === '') return false;
     return name.startsWith('.') ? hostname.endsWith(name) : hostname === name;
   });

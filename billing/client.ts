@@ -6,7 +6,7 @@ import { createSemaphore } from '../lib/semaphore.ts';
 import { parseExportLocation, parsePing } from '../lib/wire/api.ts';
 import { MalformedAnswerError } from '../lib/wire/json.ts';
 import { type DetailsOptions, DetailsReader } from '../lib/wire/parse-details.ts';
-import { isListedHost } from './address-guard.ts';
+import { isListedUrl } from './address-guard.ts';
 import { type ApiCall, createApi, invoicePath } from './api.ts';
 import type { BillingService, InvoiceDetails } from './billing-service.ts';
 import { decoded } from './decode-body.ts';
@@ -84,7 +84,7 @@ export function createBillingService(options: BillingServiceOptions): BillingSer
     },
     downloadCsv: (request, given = {}) => downloads.fromStorage(request, given),
     exportCsv: (invoiceId, given = {}) => downloads.fromService(invoiceId, given),
-    mayDownloadFrom: (url) => isListedHost(url, settings.service.downloadHosts),
+    mayDownloadFrom: (url) => isListedUrl(url, settings.service.downloadHosts),
     close: () => http.close(),
   };
 }

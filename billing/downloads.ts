@@ -11,7 +11,7 @@ import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation } from '../lib/wire/invoice-event.ts';
 import type { FileSource } from '../lib/wire/names.ts';
 import { withoutQuery } from '../lib/wire/text.ts';
-import { isListedHost, targetOf } from './address-guard.ts';
+import { isListedUrl, targetOf } from './address-guard.ts';
 import { checkedOpen, checkStorage, readRefusal } from './answers.ts';
 import { type Api, type ApiCall, invoicePath } from './api.ts';
 import type { BillingService, CallOptions, ExportedFile, FetchExportOptions } from './billing-service.ts';
@@ -117,7 +117,7 @@ export class Downloads {
   /** A webhook may contain any URL; one from an authenticated call comes from the service itself. */
   #checkUrl(url: string, source: DownloadRequest['source']): void {
     targetOf(url);
-    if (source === 'event' && !isListedHost(url, this.#options.settings.service.downloadHosts)) {
+    if (source === 'event' && !isListedUrl(url, this.#options.settings.service.downloadHosts)) {
       throw hostNotAllowed(hostOf(url), 'not-listed');
     }
   }

@@ -14,21 +14,13 @@ export async function explainPublished(
 }
 
 const PROOFS = {
+  hash: 'proved by the hash that the service gave with a new URL',
+  announced: 'announced by an event; the service has not confirmed its hash yet',
   header: 'proved by the count and sum of its invoice',
   accepted:
     'unproved: a spreadsheet seems to have changed its cells, which the user who imported it accepted',
   unproved: 'unproved: neither its hash nor its count and sum were announced',
 } as const;
-
-const HASH_FROM = {
-  event: 'proved by the hash that its event announced',
-  regenerate: 'proved by the hash that the service gave with a new URL',
-} as const;
-
-function provedBy({ proof, hashFrom }: Explanation): string {
-  if (proof !== 'hash') return PROOFS[proof];
-  return HASH_FROM[hashFrom ?? 'regenerate'];
-}
 
 function eventOf(row: Explanation): string {
   const { eventId, eventReceivedAt } = row;
@@ -56,7 +48,7 @@ export function factsOf(row: Explanation): readonly (readonly [string, string])[
       `${row.invoiceNumber ?? '–'} (${row.invoiceId}), ${row.state}, version ${row.version}: ${counts}`,
     ],
     ['row', `${row.rowNumber} of the file, ${line}`],
-    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${provedBy(row)}`],
+    ['file', `${row.sha256}, ${row.sizeBytes} bytes, ${PROOFS[row.proof]}`],
     [
       'came from',
       `${row.cameFrom ?? 'the export of the service'} (${row.source}) at ${row.fileHadAt ?? '–'}`,

@@ -28,6 +28,7 @@ export interface LevelCount extends LevelSize {
   readonly inKilograms: number;
   readonly proved: number;
   readonly contradictedInvoices: number;
+  readonly announcedInvoices: number;
 }
 
 export interface Prepared {
@@ -162,6 +163,7 @@ export function withCounts(
       inKilograms: Number(row.in_kilograms ?? 0),
       proved: Number(row.proved ?? 0),
       contradictedInvoices: Number(row.contradicted_invoices ?? 0),
+      announcedInvoices: Number(row.announced_invoices ?? 0),
     };
   });
 }

@@ -32,6 +32,7 @@ export function reportHead(request: HeadRequest): ReportHead {
   const shipments = sumOf(counts, 'shipments');
   const weighed = { inPounds, inKilograms, without: shipments - inPounds - inKilograms };
   const contradicted = sumOf(counts, 'contradictedInvoices');
+  const announced = sumOf(counts, 'announcedInvoices');
   return {
     ...{ filters, matches, level, asOf, publication, rows, found, shipments, weighed, completeness, files },
     parameters: request.parameters,
@@ -51,6 +52,9 @@ export function reportHead(request: HeadRequest): ReportHead {
       ...levelNotes(request, level),
       ...(weighed.without > 0
         ? [`Without weight: ${plural(weighed.without, 'shipment')}; averages per lb contain their cost.`]
+        : []),
+      ...(announced > 0
+        ? [`Announced, and not confirmed by the billing service yet: ${plural(announced, 'invoice')}.`]
         : []),
       ...(contradicted > 0
         ? [

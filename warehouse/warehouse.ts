@@ -22,13 +22,20 @@ import { InvoiceLoads } from './invoice-loads.ts';
 import { checkDecision } from './ledger/decide.ts';
 import type { IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
-import type { DueInvoices, DueRequest, InvoiceSummary, RemovableFile } from './ledger/read-invoices.ts';
+import type {
+  DueInvoices,
+  DueRequest,
+  InvoiceSummary,
+  RemovableFile,
+  Unconfirmed,
+} from './ledger/read-invoices.ts';
 import {
   readDue,
   readInvoices,
   readInvoicesOf,
   readLedgerStatuses,
   readRemovableFiles,
+  readUnconfirmed,
   recordServiceCheck,
 } from './ledger/read-invoices.ts';
 import type { FileToCheck } from './load/check-file.ts';
@@ -101,9 +108,10 @@ export class LedgerWarehouse {
     const load = () => this.#open.shared(() => this.#loads.load(request, found));
     const outcome = await load();
     if (outcome.outcome === 'loaded') this.#changed();
-    const isOther = outcome.outcome === 'already_loaded' && outcome.outrankedBy !== null;
-    if (!isOther || source === 'event' || announcedSha256 !== sha256) return outcome;
-    // The service names this file now, though it named another one before.
+    const isNews =
+      outcome.outcome === 'already_loaded' && (outcome.outrankedBy !== null || outcome.proof !== 'hash');
+    if (!isNews || source === 'event' || announcedSha256 !== sha256) return outcome;
+    // The service names this file now, though it named another one, or none, before.
     await this.recordHash({ invoiceId, sha256, sizeBytes: found.file.sizeBytes });
     return load();
   }
@@ -139,6 +147,18 @@ export class LedgerWarehouse {
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#recordAfter({ kind: 'resolved', at: this.#at(), invoiceId });
+  }
+
+  /** The invoice leaves every total, or with `null` returns to them. */
+  exclude(invoiceId: string, why: Pick<Recorded<'excluded'>, 'code' | 'reason'> | null): Promise<void> {
+    const record = { at: this.#at(), invoiceId };
+    return this.#recordAfter(
+      why === null ? { kind: 'included', ...record } : { kind: 'excluded', ...record, ...why },
+    );
+  }
+
+  unconfirmed(request: Parameters<typeof readUnconfirmed>[1]): Promise<Unconfirmed> {
+    return readUnconfirmed(this.#store.ledgers, request);
   }
 
   /** null ends the current failure. Does not change the state. */

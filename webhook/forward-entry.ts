@@ -6,7 +6,7 @@ import { type InvoiceEvent, withoutUrlQuery } from '../lib/wire/invoice-event.ts
 import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { DurablePoint, Inbox, InboxEntry } from './inbox/inbox.ts';
-import { foreignRefusal, isForeign, type Refusal } from './receive-delivery.ts';
+import { foreignRefusal, isForeign, REPEATED_ID, type Refusal } from './receive-delivery.ts';
 
 export interface ForwardDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;
@@ -62,7 +62,7 @@ export async function forwardEntry(
   if (parsed.event.partnerId === '') {
     throw new ForwardError('partner-unknown');
   }
-  const { event } = parsed;
+  const event = eventOf(entry, parsed.event);
   const { eventId, eventType, invoice } = event;
   await traceDelivery(
     { eventId, eventType, invoiceId: invoice.invoiceId, receivedAt: entry.receivedAt },
@@ -75,6 +75,11 @@ export async function forwardEntry(
   await deps.inbox.trim(entry);
   deps.durablePoint?.('D5');
   return 'sent';
+}
+
+/** The file of an event whose id another event had is requested from the service. */
+function eventOf({ kind, eventId, code }: InboxEntry, event: InvoiceEvent): InvoiceEvent {
+  return kind === 'event' && code === REPEATED_ID ? { ...event, eventId, export: null } : event;
 }
 
 async function readParsed(entry: InboxEntry, deps: ForwardDeps): Promise<ParsedDelivery | null> {
@@ -119,13 +124,15 @@ async function refuse(
 }
 
 async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardDeps): Promise<void> {
-  const event = parsed.kind === 'event' || parsed.kind === 'test' ? parsed.event : null;
+  const stated = parsed.kind === 'event' || parsed.kind === 'test' ? parsed.event : null;
+  const event = stated === null ? null : eventOf(entry, stated);
   const stored = deps.archive.putEvent({
     eventId: entry.eventId,
     receivedAt: entry.receivedAt,
     verdict: entry.kind === 'event' ? 'accepted' : entry.kind === 'test' ? 'test' : 'quarantined',
     reason: entry.code,
     event: event === null ? null : withoutUrlQuery(event),
+    ...(entry.kind === 'event' && deps.partnerIds().length === 0 ? { isUnchecked: true } : {}),
     envelope: parsed.envelope ?? '',
   });
   await within(stored, ARCHIVE_DEADLINE_MS, 'the archive');

@@ -1,6 +1,6 @@
 /**
- * Deliveries of one invoice are forwarded in order of arrival. A failed one delays its own invoice only. After
- * several failures in a row the gate closes: one delivery at a time probes Temporal.
+ * Deliveries of one invoice are forwarded in order of arrival, a void before all others. A failed one delays its own
+ * invoice only. After several failures in a row the gate closes: one delivery at a time probes Temporal.
  */
 
 import { type InboxEntry, keyOf } from './inbox/inbox.ts';
@@ -33,7 +33,9 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
     known.set(key, entry);
     const name = laneOf(entry);
     const lane = lanes.get(name);
-    if (lane !== undefined) lane.entries.push(entry);
+    const isInFlight = !ready.has(name) && !waiting.has(name);
+    if (lane !== undefined)
+      lane.entries.splice(entry.isVoid === true ? Number(isInFlight) : Infinity, 0, entry);
     else {
       lanes.set(name, { entries: [entry], failures: 0, notBeforeMs: 0 });
       ready.add(name);

@@ -54,7 +54,8 @@ export function startForwarder(deps: ForwarderDeps) {
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let lastPollMs = 0;
-  let isUnchecked = false;
+  /** null: not known yet; an earlier process may have raised the alert. */
+  let isUnchecked: boolean | null = null;
 
   const unsubscribe = inbox.onAccepted((entry, parsed) => {
     queue.add(entry);
@@ -85,12 +86,12 @@ export function startForwarder(deps: ForwarderDeps) {
   /** Foreign events cannot be recognized until our partner is known, so events wait, but not indefinitely. */
   function isHeld(nowMs: number): boolean {
     if (deps.partnerIds().length > 0) {
-      if (isUnchecked) deps.alerts?.resolve('forwarder/partner-unknown');
+      if (isUnchecked !== false) deps.alerts?.resolve('forwarder/partner-unknown');
       isUnchecked = false;
       return false;
     }
     if (nowMs - startedMs < timing.partnerGraceMs) return true;
-    if (!isUnchecked && queue.size() > 0) {
+    if (isUnchecked !== true && queue.size() > 0) {
       isUnchecked = true;
       log.warn('our partner id is not known yet; deliveries are forwarded without checking it');
       deps.alerts?.raise({

@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
 import type { Archive } from '../archive/archive.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
+import { idMadeFrom } from '../lib/wire/lenient-values.ts';
+import { EVENTS } from '../lib/wire/names.ts';
 import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { Inbox, InboxEntry } from './inbox/inbox.ts';
+import type { Accepted, Inbox, InboxEntry } from './inbox/inbox.ts';
 
 export interface ReceiveDeps {
   readonly settings: Pick<Settings, 'wirePrefix'>;
@@ -36,6 +39,8 @@ export interface Refusal {
   readonly invoiceId: string | null;
 }
 
+/** Of an event whose id another event had: its file is requested from the service. */
+export const REPEATED_ID = 'repeated-id';
 const MAX_BACKGROUND_WRITES = 1_000;
 /** No network delay explains it: one of two clocks is wrong. */
 const MAX_UNLOGGED_SKEW_MS = 2 * 60_000;
@@ -68,27 +73,33 @@ export function createReceiver(deps: ReceiveDeps) {
         const { eventId, invoice } = event;
         if (isForeign(event, deps.partnerIds())) return refuse(foreignRefusal(event), body, receivedAt);
         reportOddities(parsed, receivedAt);
-        const entry = {
-          kind: 'event',
-          eventId,
-          receivedAt,
-          invoiceId: invoice.invoiceId,
-          code: null,
-        } as const;
-        return { statusCode: 200, status: await store(entry, body, parsed), eventId };
+        const { invoiceId } = invoice;
+        const content = contentOf(event);
+        const isVoid = EVENTS[event.eventType].status === 'voided';
+        const entry = { kind: 'event', eventId, receivedAt, invoiceId, code: null, isVoid, content } as const;
+        const status = await store(entry, body, parsed);
+        if (status !== 'other') return { statusCode: 200, status, eventId };
+        const other = { ...entry, eventId: idMadeFrom(eventId + content), code: REPEATED_ID };
+        const kept = await store(other, body);
+        if (kept === 'accepted') alertRepeatedId(eventId, invoiceId);
+        return { statusCode: 200, status: kept === 'accepted' ? kept : 'duplicate', eventId };
       }
     }
   }
 
-  async function store(
-    entry: InboxEntry,
-    body: Uint8Array,
-    parsed?: ParsedDelivery,
-  ): Promise<'accepted' | 'duplicate'> {
+  async function store(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<Accepted> {
     const stored = await inbox.accept(entry, body, parsed);
     const { receivedAt: at, eventId } = entry;
     if (stored === 'duplicate') inBackground(() => archive.putFact({ kind: 'duplicate', at, eventId }));
     return stored;
+  }
+
+  function alertRepeatedId(eventId: string, invoiceId: string): void {
+    alerts?.raise({
+      key: 'event-id-repeated',
+      title: 'Two different events have one id',
+      detail: `Event ${eventId} was received again with another content, for invoice ${invoiceId}. Both were kept, the second under an id of its own; the service is asked for its file. Report it to the service.`,
+    });
   }
 
   /** None of these is a reason to refuse an event (faults: clock skew; ADR 7). */
@@ -224,6 +235,14 @@ export function alertRefused(
     title: `A delivery was refused: ${code}`,
     detail: `${message} ${subjects} See billsync quarantine list; after a fix, billsync quarantine requeue.`,
   });
+}
+
+/** Not the URL, its expiry and the timestamp of the event, which a sender may renew with each attempt. */
+function contentOf({ eventType, invoice, export: location }: InvoiceEvent): string {
+  const { fileHashSha256 = null, fileSizeBytes = null } = location ?? {};
+  const stated = Object.entries(invoice).sort(([a], [b]) => (a < b ? -1 : 1));
+  const content = JSON.stringify([eventType, stated, fileHashSha256, fileSizeBytes]);
+  return createHash('sha256').update(content).digest('hex').slice(0, 32);
 }
 
 /** Such an event must never reach a total. Without known ids of ours no event is foreign. */

@@ -1,3 +1,5 @@
+import type { Client } from '@temporalio/client';
+import { confirmAnnounced } from '../activities/confirm-announced.ts';
 import { createBillingActivities, createWarehouseActivities } from '../activities/create-activities.ts';
 import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -20,6 +22,7 @@ import { taskQueues } from '../lib/wire/names.ts';
 import { startPublisher } from '../warehouse/publisher.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
+import { lookUpInvoice } from '../workflows/client/invoice-client.ts';
 import { applySchedule } from '../workflows/client/schedules.ts';
 import { machineChecks, partsChecks, reportPublisherFailures } from './checks.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
@@ -66,6 +69,8 @@ const LOCK_TIMEOUT_MS = 5_000;
 const LINGER_MS = 1_000;
 /** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
+/** Well within the hour that is promised (ADR 17). */
+const CONFIRM_EVERY_MS = 10 * 60_000;
 
 function alertSlowHost(alerts: Alerts): (host: string, isSlow: boolean) => void {
   return (host, isSlow) => {
@@ -175,18 +180,33 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       forwardOverdue: options.forwardOverdue,
       now: () => new Date(),
     });
+    let client: Client | undefined;
+    checks.add({
+      component: 'announced files',
+      everyMs: CONFIRM_EVERY_MS,
+      async run() {
+        const connected = client;
+        if (connected === undefined) return;
+        const route = { ...settings, queues };
+        await confirmAnnounced(
+          { ...{ warehouse, service, alerts, log, settings }, now: () => new Date() },
+          (invoice) => lookUpInvoice(connected, route, invoice),
+        ).catch((error: unknown) => log.warn({ err: error }, 'announced files could not be confirmed'));
+      },
+    });
     const { recordEvent, loadInvoice } = warehouseActivities;
     const polling = pollTemporal({
       ...{ settings, log, health, alerts, queues, bundle, interceptor: retries.interceptor },
       billing: { ...createBillingActivities({ service, alerts, log, loadInvoice }), recordEvent },
       warehouse: warehouseActivities,
-      async onConnected(client) {
+      async onConnected(connected) {
+        client = connected;
         // An account without the right to create schedules may still work; a worker with another key may not.
-        await applySchedule(client, settings, queues).catch((error: unknown) => {
+        await applySchedule(connected, settings, queues).catch((error: unknown) => {
           if (isTemporalError(error, 'unknown-encryption-key', 'undecryptable-payload')) throw error;
           log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
         });
-        schedules.connect(client);
+        schedules.connect(connected);
       },
     });
     closers.defer(() => polling.close());

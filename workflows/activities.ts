@@ -51,6 +51,8 @@ export interface WarehouseActivities {
   publishSnapshot(): Promise<Publication>;
   ingestArchive(): Promise<{ readonly events: number }>;
   forwardInbox(request: { readonly queues: Queues }): Promise<ForwardInboxResult>;
+  /** Asks the service about files and invoices that only deliveries have named. */
+  confirmAnnounced(request: { readonly queues: Queues }): Promise<void>;
   findOverdue(request: FindOverdueRequest): Promise<FindOverdueResult>;
   /** Safe to repeat. */
   reconcileInvoices(request: ReconcileInvoicesRequest): Promise<void>;

@@ -43,6 +43,7 @@ interface StorageFailed {
   readonly mismatch: string | null;
 }
 
+const NOTHING_ELSE = { encodedSha256: null, tag: null, mismatch: null, loaded: null } as const;
 const RETRY_HINT = 'Once the cause is gone, `billsync invoices retry` tries again; so does a new event.';
 const MAX_URLS = 3;
 
@@ -120,6 +121,11 @@ async function downloadFile(
       url = fresh;
       source = 'regenerate';
     }
+    if (source === 'regenerate' && url.fileHashSha256 === run.knowledge.loadedSha256) {
+      // The load records the answer, which settles a dispute.
+      const { fileHashSha256: sha256 } = url;
+      return { ...{ outcome: 'fetched', sha256, source, announcedSha256: sha256 }, ...NOTHING_ELSE };
+    }
     const request = { invoiceId: run.input.invoiceId, location: url, source, eventId };
     const result = await download(run.activities, request, mismatches === 0);
     switch (result.outcome) {
@@ -127,8 +133,9 @@ async function downloadFile(
         const { sha256, announcedSha256 = url.fileHashSha256, loaded = null } = result;
         const encodedSha256 = announcedSha256 === url.fileHashSha256 ? null : url.fileHashSha256;
         return {
-          ...{ outcome: 'fetched', sha256, source, announcedSha256, encodedSha256 },
-          ...{ tag: null, mismatch: null, loaded },
+          ...{ outcome: 'fetched', sha256, source, announcedSha256 },
+          ...NOTHING_ELSE,
+          ...{ encodedSha256, loaded },
         };
       }
       case 'host-not-allowed':
@@ -153,10 +160,14 @@ async function downloadFile(
   return missing('retry', 'url-refused', refusal);
 }
 
-/** null: expired, or of the rejected file. A wrong clock costs a regeneration or a refused download, never the file. */
+/**
+ * null: expired, of the rejected file, or disputed: then the service names the file, not a sender. A wrong clock costs a
+ * regeneration or a refused download, never the file.
+ */
 function usableUrl(run: InvoiceRun, announcement: Announcement | null): ExportLocation | null {
   const location = announcement?.location ?? null;
-  if (location === null || location.fileHashSha256 === run.rejected?.sha256) return null;
+  if (location === null || run.knowledge.isDisputed) return null;
+  if (location.fileHashSha256 === run.rejected?.sha256) return null;
   return Date.parse(location.presignedUrlExpiresAt) <= Date.now() ? null : location;
 }
 
@@ -204,8 +215,9 @@ async function exportFile(
   if (answer.outcome === 'fetched') {
     const { sha256, tag = null } = answer;
     return {
-      ...{ outcome: 'fetched', sha256, source: 'export', announcedSha256: null, encodedSha256: null },
-      ...{ tag, mismatch, loaded: null },
+      ...{ outcome: 'fetched', sha256, source: 'export', announcedSha256: null },
+      ...NOTHING_ELSE,
+      ...{ tag, mismatch },
     };
   }
   if (mismatch !== null) {
@@ -232,8 +244,7 @@ async function loadFile(
   switch (loaded.outcome) {
     case 'loaded':
     case 'already_loaded': {
-      const announcedSha256 = announcement?.location.fileHashSha256 ?? null;
-      run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcedSha256 });
+      run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcement });
       run.resetSeries();
       // A new load clears the recorded failure itself.
       if (loaded.outcome === 'already_loaded') await run.recordFailure(null);

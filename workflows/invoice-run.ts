@@ -202,33 +202,41 @@ export class InvoiceRun {
 
   async recordEvents(): Promise<void> {
     const { events } = this;
-    for (let event = events[0]; event !== undefined; event = events[0]) {
-      if (!this.knowledge.seen.includes(event.eventId)) await this.#recordEvent(event);
-      events.shift();
+    while (events.length > 0) {
+      const { length } = events;
+      await this.#recordEvents(events.filter(({ eventId }) => !this.knowledge.seen.includes(eventId)));
+      events.splice(0, length);
     }
   }
 
-  async #recordEvent(event: InvoiceEvent): Promise<void> {
-    const { attention, seen } = this.knowledge;
+  async #recordEvents(fresh: readonly InvoiceEvent[]): Promise<void> {
+    const { attention, seen, isDisputed } = this.knowledge;
     const isFirst = seen.length === 0;
-    const isVoid = rankOfEvent(event.eventType) === 'voided';
+    const someVoid = fresh.find(isVoid);
+    const event = someVoid ?? fresh[0];
+    if (event === undefined) return;
     let isRestored = false;
-    // The ledger is read once per run for the work of earlier runs, and for each void, which a person may have undone.
+    // The ledger is read once per run for the work of earlier runs, and for voids, which a person may have undone.
     // Other events are in the archive already. The first is recorded in the workflow's own task; twice is harmless.
-    if (isFirst || isVoid) {
+    if (isFirst || someVoid !== undefined) {
       const { recordFirstEvent, recordEvent } = this.activities;
       const ledger = await this.retryUntilDone('recording an event', () =>
         (isFirst ? recordFirstEvent : recordEvent)({ event }),
       );
       // A finalized event that only the ledger has is about to arrive here, with its URL.
-      const isOnItsWay = !isVoid && ledger.state === 'finalized';
+      const isOnItsWay = someVoid === undefined && ledger.state === 'finalized';
       this.#applyLedger(isOnItsWay ? { ...ledger, state: null } : ledger);
-      isRestored = isVoid && ledger.isRestored;
+      isRestored = ledger.isRestored;
     }
-    this.knowledge = isRestored
-      ? lifecycle.skipEvent(this.knowledge, event)
-      : lifecycle.applyEvent(this.knowledge, event);
-    if (event.export !== null) this.resetSeries();
+    for (const each of fresh) {
+      this.knowledge =
+        isRestored && isVoid(each)
+          ? lifecycle.skipEvent(this.knowledge, each)
+          : lifecycle.applyEvent(this.knowledge, each);
+    }
+    if (fresh.some(({ export: location }) => location !== null)) this.resetSeries();
+    // The details settle what the announcements state differently, and may report a void.
+    if (this.knowledge.isDisputed && !isDisputed) this.#requestLookUp({});
     if (attention !== null && this.knowledge.attention === null) await this.clearAttention();
   }
 
@@ -310,6 +318,10 @@ export class InvoiceRun {
       carried: { knowledge, attempts, rejected, recordedFailure, replyTo: [...this.#replyTo] },
     });
   }
+}
+
+function isVoid({ eventType }: InvoiceEvent): boolean {
+  return rankOfEvent(eventType) === 'voided';
 }
 
 function isEventOf(invoiceId: string, value: unknown): value is InvoiceEvent {

@@ -8,7 +8,7 @@ import type { ExportLocation } from '../lib/wire/invoice-event.ts';
 import type { WebhookStatus } from '../lib/wire/names.ts';
 import { failureOf, reactionTo } from './failure.ts';
 import { fetchAndLoad, findRepairedFile } from './invoice-file.ts';
-import { InvoiceRun } from './invoice-run.ts';
+import { InvoiceRun, type Requests } from './invoice-run.ts';
 import * as lifecycle from './lifecycle.ts';
 import type { InvoiceInput, InvoiceResult } from './messages.ts';
 import { inMilliseconds, nthPause } from './pace.ts';
@@ -71,7 +71,7 @@ type LookUp =
 async function lookUp(run: InvoiceRun): Promise<LookUp> {
   const requests = run.takeRequests();
   try {
-    const { isKnown, status, location } = await queryStatus(run);
+    const { isKnown, status, location } = await queryStatus(run, requests);
     run.attempts.failedSeries = 0;
     // The service has answered, so a recorded failure to reach it is over; a missing file is over with a load.
     if (run.recordedFailure === 'recheck-unanswered' || run.knowledge.rank !== 'finalized')
@@ -98,7 +98,7 @@ interface Status {
 }
 
 /** The shape of the details is not specified (4.4), so regenerate decides. @throws ActivityFailure */
-async function queryStatus(run: InvoiceRun): Promise<Status> {
+async function queryStatus(run: InvoiceRun, { isRecheck }: Requests): Promise<Status> {
   const { activities, input } = run;
   const { invoiceId } = input;
   let details: Details | null = null;
@@ -114,8 +114,11 @@ async function queryStatus(run: InvoiceRun): Promise<Status> {
     detailsError = error;
   }
   // An unknown status may mean voided, so an existing file is no proof of approval.
-  if (details !== null && (details.status !== null || details.unknownStatus !== null))
-    return { isKnown: true, status: details.status, location: null };
+  if (details !== null && (details.status !== null || details.unknownStatus !== null)) {
+    const { status } = details;
+    const location = isRecheck && status === 'finalized' ? await nameFile(run) : null;
+    return { isKnown: true, status, location };
+  }
   const answer = await activities.regenerateUrl({ invoiceId });
   if (answer.outcome !== 'location') {
     if (detailsError !== null) throw detailsError;
@@ -126,6 +129,17 @@ async function queryStatus(run: InvoiceRun): Promise<Status> {
   const { partnerId = null } = answer;
   await activities.recordDetails({ invoiceId, status: 'finalized', partnerId, header: {} });
   return { isKnown: true, status: 'finalized', location: answer.location };
+}
+
+/** null: the service names no file, or this endpoint does not work. @throws ActivityFailure no answer */
+async function nameFile({ activities, input: { invoiceId } }: InvoiceRun): Promise<ExportLocation | null> {
+  try {
+    const answer = await activities.regenerateUrl({ invoiceId });
+    return answer.outcome === 'location' ? answer.location : null;
+  } catch (error) {
+    if (reactionTo(failureOf(error)).reaction === 'retry') throw error;
+    return null;
+  }
 }
 
 interface Details {
@@ -296,9 +310,9 @@ async function isSettled(run: InvoiceRun): Promise<boolean> {
 async function recheck(run: InvoiceRun): Promise<void> {
   const { isFileInDoubt } = run.requests;
   const answer = await lookUp(run);
-  run.freshUrl = null;
   if (answer.outcome !== 'failed') {
-    if (isFileInDoubt) run.knowledge = lifecycle.requireReload(run.knowledge);
+    // The next step compares the file that the service names with the loaded one.
+    if (isFileInDoubt || run.freshUrl !== null) run.knowledge = lifecycle.requireReload(run.knowledge);
     return;
   }
   if (run.attempts.failedSeries < MAX_RECHECK_SERIES) return run.backOff();

@@ -1,7 +1,6 @@
 /**
- * A lattice, `nothing < draft < finalized < voided`: the highest rank counts, never the latest clock. Of several
- * announced files the newest by the service's timestamp counts. So any order of arrival results in the same
- * knowledge.
+ * A lattice, `nothing < draft < finalized < voided`: the highest rank counts. Announcements that differ are a dispute, which the
+ * service settles (ADR 17). No clock is compared, so any order of arrival results in the same steps.
  */
 
 import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
@@ -13,12 +12,12 @@ import {
   rankOfEvent,
   type WebhookStatus,
 } from '../lib/wire/names.ts';
-import type { VoidBasis } from '../lib/wire/warehouse-requests.ts';
+import { isExclusion, type VoidBasis } from '../lib/wire/warehouse-requests.ts';
 
 export interface Announcement {
   readonly eventId: string;
-  readonly eventTimestamp: string;
   readonly location: ExportLocation;
+  readonly statedTotal: string | undefined;
 }
 
 export interface Attention {
@@ -28,8 +27,12 @@ export interface Attention {
 
 export interface Knowledge {
   readonly rank: Rank;
+  /** The last events; the ledger knows all. */
   readonly seen: readonly string[];
+  /** The last one received. */
   readonly announcement: Announcement | null;
+  /** It differs from an earlier one, or from the file that counts, and the service has not been asked since. */
+  readonly isDisputed: boolean;
   readonly loadedSha256: string | null;
   /** The announced hash last completed: loaded, or replaced by an export. */
   readonly completedSha256: string | null;
@@ -71,6 +74,7 @@ export const NOTHING_KNOWN: Knowledge = {
   rank: 'nothing',
   seen: [],
   announcement: null,
+  isDisputed: false,
   loadedSha256: null,
   completedSha256: null,
   isVoidApplied: false,
@@ -79,21 +83,25 @@ export const NOTHING_KNOWN: Knowledge = {
 };
 
 export const VOID_CONTRADICTED = 'void-contradicted';
+/** A repeat of an older event is at most one request more. */
+const MAX_SEEN = 100;
 
 export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge {
   if (event.isTestEvent || knowledge.seen.includes(event.eventId)) return knowledge;
-  const { eventId, eventTimestamp, export: location } = event;
-  const announced = location === null ? null : { eventId, eventTimestamp, location };
+  const { eventId, export: location } = event;
+  const statedTotal = event.invoice.invoiceTotalAmount;
+  const announced = location === null ? null : { eventId, location, statedTotal };
   const rank = rankOfEvent(event.eventType);
   const isVoid = rank === 'voided' && knowledge.rank !== 'voided';
   // A denied void is confirmed once more after any new event.
   const isDenied = knowledge.voidBasis === 'contradicted';
   return {
     ...knowledge,
-    seen: [...knowledge.seen, eventId],
+    seen: [...knowledge.seen, eventId].slice(-MAX_SEEN),
     rank: higher(knowledge.rank, rank),
     voidBasis: isDenied ? 'event' : (knowledge.voidBasis ?? (isVoid ? 'event' : null)),
-    announcement: newer(knowledge.announcement, announced),
+    announcement: announced ?? knowledge.announcement,
+    isDisputed: knowledge.isDisputed || (announced !== null && isOther(announced, knowledge)),
     attention: null,
   };
 }
@@ -101,7 +109,7 @@ export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge
 /** For an event that a person's decision has answered already. */
 export function skipEvent(knowledge: Knowledge, { eventId }: InvoiceEvent): Knowledge {
   const { seen } = knowledge;
-  return seen.includes(eventId) ? knowledge : { ...knowledge, seen: [...seen, eventId] };
+  return seen.includes(eventId) ? knowledge : { ...knowledge, seen: [...seen, eventId].slice(-MAX_SEEN) };
 }
 
 export function applyStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
@@ -125,6 +133,7 @@ export function applyLedger(
     rank: higher(knowledge.rank, voidBasis === null ? rank : 'voided'),
     loadedSha256: loadedSha256 ?? knowledge.loadedSha256,
     voidBasis: voidBasis ?? knowledge.voidBasis,
+    isVoidApplied: knowledge.isVoidApplied || isExclusion(voidBasis),
   };
 }
 
@@ -137,21 +146,23 @@ export function setVoidBasis(knowledge: Knowledge, voidBasis: Exclude<VoidBasis,
   return { ...knowledge, voidBasis };
 }
 
-/** @param load `announcedSha256` is that of the newest announcement when the file was fetched */
+/** @param load `announcement`: the last one when the file was fetched; a later one may be disputed still */
 export function completeLoad(
   knowledge: Knowledge,
-  load: { readonly sha256: string; readonly announcedSha256: string | null },
+  load: { readonly sha256: string; readonly announcement: Announcement | null },
 ): Knowledge {
+  const isDisputed = knowledge.isDisputed && knowledge.announcement?.eventId !== load.announcement?.eventId;
   return {
     ...knowledge,
     loadedSha256: load.sha256,
-    completedSha256: load.announcedSha256,
+    completedSha256: load.announcement?.location.fileHashSha256 ?? null,
+    isDisputed,
     attention: null,
   };
 }
 
 export function requireReload(knowledge: Knowledge): Knowledge {
-  return { ...knowledge, loadedSha256: null, announcement: null };
+  return { ...knowledge, isDisputed: true };
 }
 
 export function completeVoid(knowledge: Knowledge): Knowledge {
@@ -190,6 +201,7 @@ export function nextStep(knowledge: Knowledge): Step {
 
 export function stateOf(knowledge: Knowledge): InvoiceState {
   const { rank, voidBasis } = knowledge;
+  if (isExclusion(voidBasis)) return 'needs_attention';
   if (rank === 'voided' && voidBasis !== 'contradicted') return 'voided';
   if (knowledge.attention !== null) return 'needs_attention';
   switch (rank) {
@@ -203,22 +215,24 @@ export function stateOf(knowledge: Knowledge): InvoiceState {
   }
 }
 
-/** A file that was announced since may be neither the loaded one nor completed. */
-function isLoaded({ loadedSha256, completedSha256, announcement }: Knowledge): boolean {
-  if (loadedSha256 === null) return false;
-  if (announcement === null) return true;
-  const announced = announcement.location.fileHashSha256;
-  return announced === loadedSha256 || announced === completedSha256;
+function isLoaded({ loadedSha256, isDisputed }: Knowledge): boolean {
+  return loadedSha256 !== null && !isDisputed;
+}
+
+/** An announcement that only repeats the last one, or the loaded file, is no dispute. */
+function isOther(
+  { location, statedTotal }: Announcement,
+  { announcement: last, loadedSha256, completedSha256 }: Knowledge,
+): boolean {
+  const hash = location.fileHashSha256;
+  if (last === null) return loadedSha256 !== null && hash !== loadedSha256 && hash !== completedSha256;
+  return (
+    hash !== last.location.fileHashSha256 ||
+    location.fileSizeBytes !== last.location.fileSizeBytes ||
+    statedTotal !== last.statedTotal
+  );
 }
 
 function higher(one: Rank, other: Rank): Rank {
   return RANKS.indexOf(one) >= RANKS.indexOf(other) ? one : other;
-}
-
-/** By the service's timestamp, then by id, so that the order of arrival does not matter. */
-function newer(one: Announcement | null, other: Announcement | null): Announcement | null {
-  if (one === null || other === null) return one ?? other;
-  const difference = Date.parse(one.eventTimestamp) - Date.parse(other.eventTimestamp);
-  if (difference !== 0 && !Number.isNaN(difference)) return difference > 0 ? one : other;
-  return one.eventId >= other.eventId ? one : other;
 }

@@ -67,6 +67,7 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   const until = new Date().toISOString();
   const inbox = await part(() => activities.forwardInbox({ queues }), { forwarded: 0, waiting: 0 });
   const { events: ingested } = await part(() => activities.ingestArchive(), { events: 0 });
+  await part(() => activities.confirmAnnounced({ queues }), undefined);
   const due = await part(() => activities.findOverdue({ until, limit: LIMIT }), NOTHING_DUE);
   for (const [action, invoices] of [
     ['watch', due.unwatched],

@@ -198,7 +198,8 @@ export function markUpOf(row: ReportRow): MarkUp {
 }
 
 const PROVED: Readonly<Record<string, string>> = {
-  hash: 'the SHA-256 that the billing service announced',
+  hash: 'the SHA-256 that the billing service named',
+  announced: 'nothing yet: an event announced its SHA-256, which the billing service has not confirmed',
   header: 'the count and sum that the invoice states',
 };
 

@@ -42,6 +42,8 @@ const KINDS = {
   duckdb: { severity: 'critical', scope: 'machine', isNotice: true },
   'endpoint/certificate': { severity: 'warning', scope: 'machine' },
   'endpoint/unanswered': { severity: 'critical', scope: 'machine' },
+  'event-id-repeated': { severity: 'warning', isNotice: true },
+  excluded: { severity: 'critical', each: 'invoice' },
   expiry: { severity: 'warning', each: 'setting' },
   failure: { severity: 'warning', each: 'invoice' },
   'forwarder/backlog': { severity: 'warning', scope: 'machine' },

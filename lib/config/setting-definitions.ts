@@ -90,7 +90,7 @@ const SERVICE = {
     downloadHosts: list(
       'BILLSYNC_DOWNLOAD_HOSTS',
       values.readHosts,
-      'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook; a port names the only one besides 443',
+      'hosts (exact or `.suffix`, optional port) whose presigned URLs may be used straight from a webhook; a port names the only one besides 443, a path the bucket (`host/bucket/`), which storage with shared hosts needs',
     ),
     allowPrivateHosts: required(
       'BILLSYNC_ALLOW_PRIVATE_HOSTS',

@@ -127,13 +127,34 @@ export function readList(text: string): readonly string[] {
 }
 
 export function readHosts(text: string): readonly string[] {
-  const hosts = readList(text).map((host) => host.toLowerCase());
-  for (const host of hosts) {
-    if (!/^\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/.test(host)) {
-      throw new Error(`"${host}" is not a host such as files.example.com, .example.com or host:8443`);
+  return readList(text).map((entry) => {
+    const [host = '', ...folders] = entry.split('/');
+    const name = host.toLowerCase();
+    const isHost = /^\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/.test(name);
+    const prefix = folders.filter((folder) => folder !== '').join('/');
+    if (!isHost || !/^(?:[\w.~!$&'()*+,;=:@%-]+(?:\/|$))*$/.test(prefix)) {
+      throw new Error(
+        `"${entry}" is not a host such as files.example.com, .example.com, host:8443 or host/bucket/`,
+      );
     }
-  }
-  return hosts;
+    if (isSharedStorage(name.replace(/:\d+$/, ''), prefix))
+      throw new Error(
+        `"${entry}" is a host where everybody can store a file: name the bucket too, as in host/bucket/`,
+      );
+    return prefix === '' ? name : `${name}/${prefix}/`;
+  });
+}
+
+/** Storage whose customers share its hosts. */
+const SHARED_STORAGE =
+  /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|windows\.net|(?:storage\.)?googleapis\.com|(?:digitaloceanspaces|wasabisys|backblazeb2|linodeobjects|vultrobjects|cloudflarestorage|aliyuncs|myqcloud)\.com|cloudfront\.net|yandexcloud\.net|scw\.cloud)$/;
+/** Of these hosts the path names the bucket; of others of the same storage, their own name does. */
+const NAMES_NO_BUCKET =
+  /^(?:s3|oss|cos|storage)(?:[.-]|$)|^[a-z0-9-]+\.(?:digitaloceanspaces|linodeobjects|vultrobjects)\.com$/;
+
+function isSharedStorage(name: string, prefix: string): boolean {
+  if (name.startsWith('.')) return SHARED_STORAGE.test(name) || !name.slice(1).includes('.');
+  return prefix === '' && SHARED_STORAGE.test(name) && NAMES_NO_BUCKET.test(name);
 }
 
 /** @returns each with its prefix length: `127.0.0.1` as `127.0.0.1/32` */

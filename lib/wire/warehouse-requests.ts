@@ -18,6 +18,8 @@ export interface LoadRequest {
 /** Why the rows are believed to be those that were billed. */
 export type Proof =
   | 'hash'
+  /** Only an event has named its hash: the service has not been asked yet, or does not answer. */
+  | 'announced'
   | 'header'
   /** No hash, and an operator accepted that a spreadsheet seems to have changed the cells. */
   | 'accepted'
@@ -94,9 +96,15 @@ export interface Imported {
 
 /**
  * The basis of a void. `event`: only an event, and the service must confirm it. `details`: the service confirmed it.
- * `unanswered`: the service does not answer. `contradicted`: the service denies it, and an operator has to decide.
+ * `unanswered`: the service does not answer. `contradicted`: the service denies it, and an operator has to decide. Without
+ * a void the invoice is out of totals: `unknown` to the service, or of a `foreign` partner.
  */
-export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted';
+export type VoidBasis = 'event' | 'details' | 'unanswered' | 'contradicted' | ExclusionBasis;
+export type ExclusionBasis = 'unknown' | 'foreign';
+
+export function isExclusion(basis: VoidBasis | null): basis is ExclusionBasis {
+  return basis === 'unknown' || basis === 'foreign';
+}
 
 export interface LedgerStatus {
   readonly invoiceId: string;

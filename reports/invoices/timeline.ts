@@ -61,6 +61,8 @@ const VOID_BASES: Readonly<Record<string, string>> = {
   details: ', confirmed by the service',
   unanswered: ' by an event alone, which the service could not confirm',
   contradicted: ' by an event, which the service denies',
+  unknown: ' in effect, because the service does not know the invoice',
+  foreign: ' in effect, because the invoice is of another partner',
 };
 
 function isText(value: ReportCell | undefined): value is string {

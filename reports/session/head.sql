@@ -38,6 +38,7 @@ select
     cast(coalesce(sum(c.in_pounds), 0) as bigint) as in_pounds,
     cast(coalesce(sum(c.in_kilograms), 0) as bigint) as in_kilograms,
     cast(coalesce(sum(c.shipments) filter (where i.proof in ('hash', 'header')), 0) as bigint) as proved,
+    count(*) filter (where i.proof = 'announced') as announced_invoices,
     -- The dates of late charges do not contradict an invoice.
     count(*) filter (
         where i.invoice_id in (

@@ -3,8 +3,9 @@
 -- grain: invoice, currency that its file bills
 -- reads: invoices
 -- source: accepted
--- means: The header of each invoice beside the sum of its lines. `proof` is "hash" (the file has the announced
---   SHA-256), "header" (count and sum agree), "accepted" (imported with `--accept-spreadsheet`) or "unproved".
+-- means: The header of each invoice beside the sum of its lines. `proof` is "hash" (the file has the SHA-256 that
+--   the service named), "announced" (only an event named it), "header" (count and sum agree), "accepted" (imported with
+--   `--accept-spreadsheet`) or "unproved". An announced file is confirmed with the service within the hour.
 --   `differences` lists the rules on which header and lines disagree, and `grade` is the gravest of them; a rule in
 --   `--accepted FILE` no longer counts. `verdict` is "contradicted" when money, count or currency differ. An invoice in
 --   several currencies has a row for each, with the stated values in the row of its own currency.
@@ -83,6 +84,7 @@ select
         when i.shipments is null then 'not loaded'
         when g.place <= 3 then 'contradicted'
         when i.proof in ('hash', 'header') then 'proved'
+        when i.proof = 'announced' then 'announced'
         else 'unproved'
     end as verdict,
     i.version,

@@ -21,7 +21,7 @@ const TESTS: Readonly<Record<string, readonly unknown[]>> = {
   'shipments.billable_weight_unit': [oneOf(['LB', 'KG'])],
   'invoices.invoice_id': ['not_null', 'unique'],
   'invoices.state': ['not_null', oneOf(INVOICE_STATES)],
-  'invoices.proof': [oneOf(['hash', 'header', 'accepted', 'unproved'])],
+  'invoices.proof': [oneOf(['hash', 'announced', 'header', 'accepted', 'unproved'])],
   'invoices.file_source': [oneOf(FILE_SOURCES)],
   'invoice_amounts.invoice_id': ['not_null', ofAnInvoice],
   'invoice_amounts.billing_cost': ['not_null'],

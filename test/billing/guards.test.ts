@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isListedHost, mayDial } from '../../billing/address-guard.ts';
+import { isListedUrl, mayDial } from '../../billing/address-guard.ts';
 import { readRetryAfter } from '../../billing/http.ts';
+import { readHosts } from '../../lib/config/setting-values.ts';
 
 describe('mayDial', () => {
   const refusedAlways = [
@@ -73,8 +74,14 @@ describe('mayDial', () => {
   });
 });
 
-describe('isListedHost', () => {
-  const entries = ['files.example.com', '.storage.example', 'local.example:8443', ''];
+describe('isListedUrl', () => {
+  const entries = [
+    'files.example.com',
+    '.storage.example',
+    'local.example:8443',
+    's3.example:9000/bucket/',
+    '',
+  ];
 
   test.each([
     ['https://files.example.com/a?x=1', true],
@@ -90,8 +97,44 @@ describe('isListedHost', () => {
     ['https://user@files.example.com/a', false],
     ['https://local.example/a', false],
     ['nonsense', false],
+    ['https://s3.example:9000/bucket/a.csv?x=/../', true],
+    ['https://s3.example:9000/bucket2/a.csv', false],
+    ['https://s3.example:9000/bucket', false],
+    ['https://s3.example:9000/bucket/../other/a.csv', false],
+    ['https://s3.example:9000/bucket/%2E%2e/other/a.csv', false],
+    ['https://s3.example:9000/bucket/..%2fother/a.csv', false],
+    ['https://s3.example:9000//bucket/a.csv', false],
+    ['https://s3.example/bucket/a.csv', false],
   ])('%s: %s', (url, isListed) => {
-    expect(isListedHost(url, entries)).toBe(isListed);
+    expect(isListedUrl(url, entries)).toBe(isListed);
+  });
+});
+
+describe('hosts whose storage everybody can use', () => {
+  test.each([
+    's3.eu-central-1.amazonaws.com',
+    's3-eu-west-1.amazonaws.com',
+    's3.amazonaws.com:443',
+    '.s3.eu-central-1.amazonaws.com',
+    '.amazonaws.com/bucket/',
+    '.blob.core.windows.net',
+    'storage.googleapis.com/',
+    '.storage.googleapis.com',
+    'fra1.digitaloceanspaces.com',
+    's3.us-west-1.wasabisys.com',
+    '.com',
+  ])('%s is refused', (entry) => {
+    expect(() => readHosts(entry)).toThrow('everybody can store a file');
+  });
+
+  test.each([
+    ['S3.eu-central-1.amazonaws.com/Bucket', 's3.eu-central-1.amazonaws.com/Bucket/'],
+    ['storage.googleapis.com/bucket/of-ours/', 'storage.googleapis.com/bucket/of-ours/'],
+    ['ours.s3.eu-central-1.amazonaws.com', 'ours.s3.eu-central-1.amazonaws.com'],
+    ['account.blob.core.windows.net', 'account.blob.core.windows.net'],
+    ['s3.ours.example', 's3.ours.example'],
+  ])('%s names the bucket', (entry, host) => {
+    expect(readHosts(entry)).toEqual([host]);
   });
 });
 

@@ -20,6 +20,21 @@ describe('forward queue', () => {
     expect(queue.oldestReceivedAt()).toBe(a2.receivedAt);
   });
 
+  test('takes a void before other events of its invoice', () => {
+    const queue = createForwardQueue();
+    const [a1, a2] = [anEntry('a'), anEntry('a')];
+    const [void1, void2] = [anEntry('a'), anEntry('a')].map((entry) => ({ ...entry, isVoid: true }));
+    if (void1 === undefined || void2 === undefined) throw new Error('no voids');
+    for (const entry of [a1, a2, void1]) queue.add(entry);
+    expect(queue.take(0)).toEqual(void1);
+    queue.add(void2);
+    const order = [void1, void2, a1, a2];
+    for (const [index, entry] of order.entries()) {
+      queue.done(entry);
+      expect(queue.take(0)).toEqual(order[index + 1] ?? null);
+    }
+  });
+
   test('doubles the delay of a failing invoice up to a minute', () => {
     const queue = createForwardQueue();
     const [poison, behind] = [anEntry('a'), anEntry('a')];

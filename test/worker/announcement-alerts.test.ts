@@ -46,7 +46,8 @@ test('keeps an alert open while the counting file differs from its announcement'
         anEvent('invoice_finalized', { fileHashSha256: sha256(genuine), fileSizeBytes: genuine.length }),
       ]);
       await loadCsv(t, genuine);
-      await loadCsv(t, copy, { source: 'export', announcedSha256: null });
+      await loadCsv(t, copy, { source: 'regenerate' });
+      await loadCsv(t, genuine, { source: 'regenerate' });
     }),
   ).toEqual([]);
   expect(await open(() => t.warehouse.decide({ kind: 'use-version', version: 2, ...decided }))).toEqual([

@@ -48,6 +48,7 @@ export type Scene = (underTest: InvoiceUnderTest) => Promise<void>;
 const quietWarehouse = {
   forwardInbox: async () => ({ forwarded: 0, waiting: 0 }),
   ingestArchive: async () => ({ events: 0 }),
+  confirmAnnounced: async () => {},
   findOverdue: async () => ({ unwatched: [], toRecheck: [], toRetry: [], needAttention: 0, quarantined: 0 }),
   reconcileInvoices: async () => {},
   findGaps: async () => ({ gaps: 0, findings: [], reported: '' }),

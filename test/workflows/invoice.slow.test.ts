@@ -5,6 +5,7 @@ import type { ExportCsvResult, LoadInvoiceResult, RegenerateUrlResult } from '..
 import { eventually } from '../support/eventually.ts';
 import { anInvoiceRoute, QUICK_PACE } from '../support/quick-route.ts';
 import { aLocation, anEvent } from './invoice-builders.ts';
+import { aFinalizedWorld } from './invoice-scenes.ts';
 import { aWorld, inTurn, unreachable, untilCancelled, type World } from './scripted-world.ts';
 import { openWorkflowFixture } from './workflow-fixture.ts';
 
@@ -153,24 +154,45 @@ describe.concurrent('the events of an invoice', () => {
     expect(order).toEqual(['load begins', 'load ends', 'void']);
   });
 
-  test('load the newer file when another is announced during the load', async () => {
-    const newer = anEvent('invoice_finalized', { at: '2026-03-10T00:00:00Z' });
-    const world = aWorld();
-    const { loadInvoice } = world.activities;
-    const released = Promise.withResolvers<void>();
-    world.activities.loadInvoice = async (request) => {
-      if (world.loads.length === 0) await released.promise;
-      return loadInvoice(request);
-    };
+  test.each([
+    ['another', 2],
+    ['the loaded', 1],
+  ])(
+    'load %s file when that is the one that the service names, whatever is announced meanwhile',
+    async (_, files) => {
+      const first = finalized();
+      const newer = anEvent('invoice_finalized', { at: '2020-03-10T00:00:00Z' });
+      const named = (files === 1 ? first : newer).export ?? aLocation();
+      const world = aWorld({ regenerateUrl: async () => ({ outcome: 'location', location: named }) });
+      const { loadInvoice } = world.activities;
+      const released = Promise.withResolvers<void>();
+      world.activities.loadInvoice = async (request) => {
+        if (world.loads.length === 0) await released.promise;
+        return loadInvoice(request);
+      };
+      await play(world, async (underTest) => {
+        await underTest.send(first);
+        await eventually(() => world.calls.includes('downloadCsv'));
+        await underTest.send(newer);
+        await eventually(async () => (await underTest.status()).seen === 2);
+        released.resolve();
+        expect(await underTest.result()).toEqual({ state: 'loaded', sha256: named.fileHashSha256 });
+      });
+      expect(world.loads.map(({ source }) => source)).toEqual(['event', 'regenerate']);
+      expect(world.calls.filter((call) => call === 'downloadCsv')).toHaveLength(files);
+    },
+  );
+
+  test('load the file that the service names at a recheck of a loaded invoice', async () => {
+    const named = aLocation();
+    const world = aFinalizedWorld();
+    world.activities.regenerateUrl = async () => ({ outcome: 'location', location: named });
     await play(world, async (underTest) => {
       await underTest.send(finalized());
-      await eventually(() => world.calls.includes('downloadCsv'));
-      await underTest.send(newer);
-      await eventually(async () => (await underTest.status()).seen === 2);
-      released.resolve();
-      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: newer.export?.fileHashSha256 });
+      await underTest.result();
+      await underTest.lookUp();
+      expect(await underTest.result()).toEqual({ state: 'loaded', sha256: named.fileHashSha256 });
     });
-    expect(world.loads).toHaveLength(2);
   });
 
   test('make the run query the service when their type is unknown', async () => {

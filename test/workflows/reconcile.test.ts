@@ -38,6 +38,7 @@ const part =
 const PARTS = {
   forwardInbox: part('forwardInbox', { forwarded: 1, waiting: 2 }),
   ingestArchive: part('ingestArchive', { events: 3 }),
+  confirmAnnounced: part('confirmAnnounced', undefined),
   findOverdue: part('findOverdue', {
     unwatched: [],
     toRecheck: [],

@@ -34,7 +34,11 @@ export function aWorld(answers: Answers = {}) {
 
   const plain: InvoiceActivities = {
     fetchToken: async () => ({ secondsLeft: 3_600 }),
-    regenerateUrl: async () => ({ outcome: 'location', location: aLocation() }),
+    regenerateUrl: async ({ invoiceId }) => {
+      const { loadedSha256 } = read(invoiceId);
+      const location = aLocation(loadedSha256 === null ? {} : { fileHashSha256: loadedSha256 });
+      return { outcome: 'location', location };
+    },
     downloadCsv: async ({ location }) => ({
       outcome: 'fetched',
       sha256: location.fileHashSha256,

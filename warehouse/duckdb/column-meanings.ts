@@ -62,7 +62,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   'publication.shipments': 'Rows of `shipments` in this file',
   currencies: 'Every currency in the file, comma-separated',
   proof:
-    'Why the file is believed complete: `hash`, `header`, `accepted` (a spreadsheet seems to have changed it) or `unproved` ([ADR 17](../adr/0017-proof-of-a-file.md))',
+    'Why the file is believed complete: `hash`, `announced` (by an event alone), `header`, `accepted` (a spreadsheet seems to have changed it) or `unproved` ([ADR 17](../adr/0017-proof-of-a-file.md))',
   discrepancies: 'How many differences between trustworthy sources are on record',
   discrepancy_rules: 'Their rules, comma-separated; null if none',
   version: 'Which of the invoice’s loaded files this is, from 1',
@@ -85,7 +85,7 @@ export const COLUMN_MEANINGS: Readonly<Record<string, string>> = {
   attention_at: 'When it last came to need attention',
   resolved_at: 'When that was last resolved',
   void_basis:
-    'Basis of the void: `event`, `details`, `unanswered`, `contradicted` ([ADR 19](../adr/0019-confirm-voids.md))',
+    'Basis of the void: `event`, `details`, `unanswered`, `contradicted`; or `unknown` to the service, `foreign` partner ([ADR 19](../adr/0019-confirm-voids.md))',
   restored_at: 'When an operator last undid a void',
   is_current: 'True if this file is the one that counts',
 

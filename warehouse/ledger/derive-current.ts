@@ -111,11 +111,16 @@ class Candidates {
 
   basisOf(load: LoadLine): 'chosen' | 'named' | 'announced' | 'none' {
     const hashes = hashesOf(load);
-    if (this.#rulings.some(({ sha256, overruled }) => overruled !== null && hashes.includes(sha256)))
-      return 'chosen';
-    if (isAnsweredLoad(load) || hashes.some((hash) => this.#answered.has(hash))) return 'named';
+    const isChosen = this.#rulings.some(
+      ({ sha256, overruled }) => overruled !== null && hashes.includes(sha256),
+    );
+    return isChosen ? 'chosen' : (this.namedBy(load) ?? 'none');
+  }
+
+  namedBy(load: LoadLine): 'named' | 'announced' | null {
+    if (isAnsweredLoad(load) || hashesOf(load).some((hash) => this.#answered.has(hash))) return 'named';
     const isAnnounced = load.announced_sha256 === load.file_sha256 || this.#announcedOrder(load) !== '';
-    return isAnnounced ? 'announced' : 'none';
+    return isAnnounced ? 'announced' : null;
   }
 
   /** What the service named last, in an answer. */
@@ -179,6 +184,11 @@ export function countingChanges(
   return changes;
 }
 
+/** Whether the service named the hash of the load in an answer, or only an event did; null: neither. */
+export function namedBy(load: LoadLine, lines: InvoiceLines): 'named' | 'announced' | null {
+  return candidatesOf(lines).namedBy(load);
+}
+
 /** @param load need not be one of the lines */
 export function isNamed(load: LoadLine, lines: InvoiceLines): boolean {
   return candidatesOf(lines).basisOf(load) !== 'none';
@@ -199,9 +209,9 @@ export interface NamedHash {
 /** The hash that the service named last: in its last answer, else in the newest announcement. */
 export function namedHash(lines: InvoiceLines): NamedHash | null {
   const answered = candidatesOf(lines).lastAnswer;
-  const [newest] = lines.evidence
-    .filter(({ announced_sha256: hash }) => hash !== null && (answered === null || hash === answered))
-    .toSorted((a, b) => compare(announcementOrder(b), announcementOrder(a)));
+  const newest = announcements(lines.evidence).find(
+    ({ announced_sha256: hash }) => answered === null || hash === answered,
+  );
   const sha256 = answered ?? newest?.announced_sha256 ?? null;
   if (sha256 === null) return null;
   return {
@@ -210,6 +220,23 @@ export function namedHash(lines: InvoiceLines): NamedHash | null {
     eventId: newest?.event_id ?? null,
     recordedAt: newest?.recorded_at ?? null,
   };
+}
+
+/** The newest announcement, if it came after the load that counts and names another file: the service was asked and named the load. */
+export function unheeded(load: LoadLine, { evidence }: InvoiceLines): NamedHash | null {
+  const [newest] = announcements(evidence);
+  const { announced_sha256: sha256, recorded_at: recordedAt } = newest ?? {};
+  if (sha256 == null || recordedAt === undefined || recordedAt <= load.loaded_at) return null;
+  if (hashesOf(load).includes(sha256)) return null;
+  const { announced_size_bytes: sizeBytes = null, event_id: eventId = null } = newest ?? {};
+  return { sha256, sizeBytes, eventId, recordedAt };
+}
+
+/** The newest first. */
+function announcements(evidence: readonly Evidence[]): readonly Evidence[] {
+  return evidence
+    .filter(({ announced_sha256 }) => announced_sha256 !== null)
+    .toSorted((a, b) => compare(announcementOrder(b), announcementOrder(a)));
 }
 
 /** Every hash that the service has named; an operator who chooses a version decides against them. */

@@ -1,6 +1,6 @@
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
-import { namedHash } from './derive-current.ts';
+import { namedHash, unheeded } from './derive-current.ts';
 import { statusOf } from './derive-status.ts';
 import {
   type DiscrepancyLine,
@@ -68,8 +68,9 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
 }
 
 function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): readonly DiscrepancyLine[] {
-  const named = namedHash(lines);
-  if (load === null || named === null) return [];
+  if (load === null) return [];
+  const named = unheeded(load, lines) ?? namedHash(lines);
+  if (named === null) return [];
   const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
   // Hash and size were announced of the file as HTTP encoded it.
   if (hash === load.encoded_sha256) return [];

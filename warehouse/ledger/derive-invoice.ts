@@ -5,7 +5,7 @@
 
 import type { Rank } from '../../lib/wire/names.ts';
 import type { Proof } from '../../lib/wire/warehouse-requests.ts';
-import { type CountingChange, countingChanges, recordedOrder } from './derive-current.ts';
+import { type CountingChange, countingChanges, namedBy, recordedOrder } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
 import {
   type DerivedVoid,
@@ -174,12 +174,9 @@ function reached({
   return { state: 'draft', state_since: since(createdAt) };
 }
 
-function proofOf(load: LoadLine, header: HeaderCells, { evidence, attention }: InvoiceLines): Proof {
-  const isNamed =
-    load.announced_sha256 === load.file_sha256 ||
-    evidence.some((line) => line.announced_sha256 === load.file_sha256) ||
-    attention.some(({ kind, file_sha256 }) => kind === 'hash' && file_sha256 === load.file_sha256);
-  if (isNamed) return 'hash';
+function proofOf(load: LoadLine, header: HeaderCells, lines: InvoiceLines): Proof {
+  const named = namedBy(load, lines);
+  if (named !== null) return named === 'named' ? 'hash' : 'announced';
   if (load.is_damaged) return 'accepted';
   const isStated = header.stated_shipments !== null && header.stated_total !== null;
   return isStated && contradictions(header, load).length === 0 ? 'header' : 'unproved';

@@ -92,6 +92,7 @@ export interface DerivedVoid {
   readonly restoredAt: string | null;
   /** When the invoice was void, in order and apart from each other. */
   readonly spans: readonly Span[];
+  /** The service denies the void, or the invoice is excluded: a person is needed. */
   readonly denial: AttentionLine | null;
 }
 
@@ -107,12 +108,17 @@ export function deriveVoid(evidence: readonly Evidence[], recorded: readonly Rec
       const until = id === null ? null : (endOf.get(id) ?? null);
       return { id, since: until !== null && until < at ? until : at, until };
     });
-  const spans = union(voids);
+  const spans = union([...voids, ...exclusions(recorded)]);
   const open = voids.filter(({ until }) => until === null);
   const last = spans.at(-1);
   const voidedAt = last?.until === null ? last.since : null;
   const derived = { voidedAt, spans, restoredAt: restores.at(-1)?.fact?.recorded_at ?? null };
-  if (open.length === 0) return { ...derived, basis: null, denial: null };
+  if (open.length === 0) {
+    const excluded = recorded.findLast(({ fact }) => endsExclusion(fact) || fact?.kind === 'excluded')?.fact;
+    if (excluded === undefined || endsExclusion(excluded)) return { ...derived, basis: null, denial: null };
+    const basis = excluded.code === 'foreign-partner' ? 'foreign' : 'unknown';
+    return { ...derived, basis, denial: excluded };
+  }
   if (open.some(({ id }) => id === null)) return { ...derived, basis: 'details', denial: null };
   const facts = recorded.flatMap(({ fact }) => fact ?? []);
   const since = facts.slice(facts.findLastIndex(({ kind }) => kind === 'restored') + 1);
@@ -120,6 +126,21 @@ export function deriveVoid(evidence: readonly Evidence[], recorded: readonly Rec
   if (denial !== null) return { ...derived, basis: 'contradicted', denial };
   const unanswered = lastOpen(since, 'failure', ({ code }) => code === VOID_UNCONFIRMED);
   return { ...derived, basis: unanswered === null ? 'event' : 'unanswered', denial: null };
+}
+
+function endsExclusion(fact: AttentionLine | undefined): boolean {
+  return fact?.kind === 'restored' || (fact?.kind === 'excluded' && !fact.is_open);
+}
+
+function exclusions(recorded: readonly Recorded[]): readonly Span[] {
+  const spans: Span[] = [];
+  for (const { at, fact } of recorded) {
+    const last = spans.at(-1);
+    if (endsExclusion(fact) && last?.until === null) spans[spans.length - 1] = { ...last, until: at };
+    else if (fact?.kind === 'excluded' && fact.is_open && last?.until !== null)
+      spans.push({ since: at, until: null });
+  }
+  return spans;
 }
 
 function union(spans: readonly Span[]): readonly Span[] {

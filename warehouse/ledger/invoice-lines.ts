@@ -62,8 +62,11 @@ export interface AttentionLine {
   readonly is_open: boolean;
   readonly code: string | null;
   readonly reason: string | null;
-  /** null: needs attention. `failure`: a failure that is retried. `hash`: named by the service. The others are decisions. */
-  readonly kind: 'failure' | 'restored' | 'version' | 'hash' | null;
+  /**
+   * null: needs attention. `failure`: a failure that is retried. `hash`: named by the service. `excluded`: not ours, or not known to
+   * the service. The others are decisions.
+   */
+  readonly kind: 'failure' | 'restored' | 'version' | 'hash' | 'excluded' | null;
   readonly decided_by: string | null;
   /** The chosen file (`version`) or the named hash (`hash`). */
   readonly file_sha256: string | null;

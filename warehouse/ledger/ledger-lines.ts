@@ -24,6 +24,7 @@ export function eventLine(archived: ArchivedEvent): Line {
     event_timestamp: instant(event?.eventTimestamp ?? ''),
     partner_id: event?.partnerId ?? null,
     is_test_event: event?.isTestEvent ?? archived.verdict === 'test',
+    is_unchecked: archived.isUnchecked ?? false,
     invoice_id: uuidOrNull(event?.invoice.invoiceId),
     ...headerCells(event?.invoice ?? {}),
     announced_sha256: event?.export?.fileHashSha256 ?? null,
@@ -94,6 +95,10 @@ function attentionLine(fact: Fact): Line | null {
         ...{ kind: 'version', reason: fact.reason, decided_by: fact.by },
         ...{ file_sha256: fact.sha256, names: fact.overruled.join(',') },
       };
+    case 'excluded':
+      return { kind: 'excluded', code: fact.code, reason: fact.reason };
+    case 'included':
+      return { kind: 'excluded', is_open: false };
     case 'hash-answered':
       return { kind: 'hash', file_sha256: fact.sha256 };
     default:

@@ -105,6 +105,34 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
   };
 }
 
+export interface Unconfirmed {
+  /** Received before our partner was known. */
+  readonly unchecked: readonly (DueInvoice & { readonly voidBasis: VoidBasis | null })[];
+  /** Loaded files that only an event has named, and invoices that the service did not know. */
+  readonly announced: readonly (DueInvoice & {
+    readonly voidBasis: VoidBasis | null;
+    readonly fileSha256: string;
+    readonly encodedSha256: string | null;
+  })[];
+  /** An invoice that the service has named itself; null: none. */
+  readonly confirmed: string | null;
+}
+
+export async function readUnconfirmed(
+  ledgers: Pick<Ledgers, 'all'>,
+  request: { readonly partnerId: string | null; readonly since: string; readonly limit: number },
+): Promise<Unconfirmed> {
+  const { partnerId: partner_id, since, limit } = request;
+  const unchecked = await ledgers.all('unchecked-invoices');
+  const announced = await ledgers.all('unconfirmed-invoices', { partner_id, since, limit });
+  const [confirmed] = announced.length === 0 ? [] : await ledgers.all('confirmed-invoice');
+  return {
+    unchecked: unchecked.map((row) => camelCase<Unconfirmed['unchecked'][number]>(row)),
+    announced: announced.map((row) => camelCase<Unconfirmed['announced'][number]>(row)),
+    confirmed: confirmed === undefined ? null : String(confirmed.invoice_id),
+  };
+}
+
 export async function recordServiceCheck(
   ledgers: Ledgers,
   invoiceIds: readonly string[],

@@ -12,6 +12,7 @@ create table internal.event_ledger (
     event_timestamp timestamp,
     partner_id varchar,
     is_test_event boolean,
+    is_unchecked boolean,                   -- received before our partner was known
     invoice_id uuid,
     partner_invoice_id varchar,
     invoice_level varchar,                  -- tenant, partner; null: unknown
@@ -68,7 +69,7 @@ create table internal.attention_ledger (
     is_open boolean not null,
     code varchar,
     reason varchar,
-    kind varchar,                           -- failure, restored, version; null: needs attention
+    kind varchar,                           -- failure, restored, version, hash, excluded; null: needs attention
     decided_by varchar,                     -- user name of the operator; null: billsync
     file_sha256 varchar,                    -- version: the chosen file; hash: the named one
     after_version integer,                  -- the newest version that the ledger had; null: not known
@@ -164,7 +165,7 @@ create table internal.invoice_state (
     resolved_at timestamp,
     versions integer not null,
     attention_lines integer,                -- rows of attention_ledger; null: none
-    void_basis varchar,                     -- event, details, unanswered, contradicted; null: not voided
+    void_basis varchar,                     -- event, details, unanswered, contradicted, unknown, foreign; null: not voided
     restored_at timestamp,
     last_version integer not null default 0, -- 0: nothing was loaded
     counts_since timestamp,                 -- since when the current load counts, or is void as now; null: nothing is loaded

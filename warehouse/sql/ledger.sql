@@ -113,6 +113,7 @@ group by invoice_id
 union all
 select
     case kind when 'restored' then 'restored' when 'version' then 'version-chosen' when 'hash' then 'hash-answered'
+        when 'excluded' then case when is_open then 'excluded' else 'included' end
         when 'failure' then case when is_open then 'failure' else 'recovered' end
         else case when is_open then 'attention' else 'resolved' end end,
     invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
@@ -254,6 +255,29 @@ select
     ) as is_unanswered
 from chosen as i
 left join (select * from loads where load_id in (select current_load_id from chosen)) as l on l.load_id = i.current_load_id
+
+-- name: unchecked-invoices
+-- Invoices of events that were received before our partner was known. For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id, partner_id, void_basis
+from invoice_state
+where partner_id is not null and restored_at is null
+    and invoice_id in (select invoice_id from event_ledger where is_unchecked and verdict = 'accepted')
+
+-- name: unconfirmed-invoices
+-- Loaded files that only an event has named, the newest first; after a day the recheck asks. And invoices that the service did not know.
+-- For DuckDB and PostgreSQL.
+select i.invoice_id::text as invoice_id, coalesce(i.partner_id, $partner_id::text) as partner_id, i.void_basis,
+    l.file_sha256, l.encoded_sha256
+from invoice_state as i
+join loads as l on l.load_id = i.current_load_id
+where i.restored_at is null and coalesce(i.partner_id, $partner_id::text) is not null
+    and ((i.proof = 'announced' and i.voided_at is null and l.loaded_at >= $since::timestamp) or i.void_basis = 'unknown')
+order by l.load_id desc
+limit $limit::bigint
+
+-- name: confirmed-invoice
+-- One that the service has named itself. For DuckDB and PostgreSQL.
+select invoice_id::text as invoice_id from invoice_state where proof = 'hash' and voided_at is null order by current_load_id desc limit 1
 
 -- name: unfinished-invoices
 -- Invoices that are not loaded yet, have an unconfirmed void, or a refused file that the service may repair. For DuckDB and PostgreSQL.

@@ -15,12 +15,12 @@ select
     n.event_id, iso(n.event_timestamp) as event_timestamp, iso(n.received_at) as event_received_at,
     n.announced_sha256 as event_sha256, l.encoded_sha256,
     case
-        when coalesce(e.event_id, c.event_id) is not null then 'event'
-        when l.announced_sha256 = l.file_sha256 or h.file_sha256 is not null then 'regenerate'
+        when h.file_sha256 is not null or (l.announced_sha256 = l.file_sha256 and l.file_source <> 'event') then 'regenerate'
+        when coalesce(e.event_id, c.event_id) is not null or l.announced_sha256 = l.file_sha256 then 'event'
     end as hash_from,
     l.workflow_run_id, i.state, iso(i.voided_at) as voided_at,
-    case when coalesce(e.event_id, c.event_id, h.file_sha256) is not null or l.announced_sha256 = l.file_sha256 then 'hash'
-        when l.is_damaged then 'accepted' when i.proof = 'header' and v.is_current then 'header' else 'unproved' end as proof
+    case hash_from when 'regenerate' then 'hash' when 'event' then 'announced' else case
+        when l.is_damaged then 'accepted' when i.proof = 'header' and v.is_current then 'header' else 'unproved' end end as proof
 from shipment_versions as v
 join loads as l on l.load_id = v.load_id
 join invoice_state as i on i.invoice_id = v.invoice_id
@@ -29,7 +29,7 @@ left join announcements as e on e.invoice_id = v.invoice_id and e.announced_sha2
 left join announcements as c on c.invoice_id = v.invoice_id and c.announced_sha256 = l.encoded_sha256
 left join (
     select distinct invoice_id, file_sha256 from attention_ledger where kind = 'hash'
-) as h on h.invoice_id = v.invoice_id and h.file_sha256 = v.file_sha256
+) as h on h.invoice_id = v.invoice_id and h.file_sha256 in (v.file_sha256, l.encoded_sha256)
 left join event_ledger as n on n.event_id = coalesce(e.event_id, c.event_id, l.event_id)
 where v.tracking_number = $tracking_number
 order by v.is_current desc, v.invoice_id, v.version desc, v.row_number

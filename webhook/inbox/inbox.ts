@@ -1,10 +1,10 @@
 /**
  * `pending/<key>`: a line of JSON, then the body; deliveries that arrive together are hard links to one file.
- * `done/ab/<key>`: an empty marker of a processed delivery. Names are created exclusively, so any number of processes
+ * `done/ab/<key>`: the marker of a processed delivery, with the digest of its content. Names are created exclusively, so any number of processes
  * may share the folder.
  */
 
-import { closeSync, constants, linkSync, openSync, readFileSync, statSync } from 'node:fs';
+import { constants, linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -34,13 +34,20 @@ export interface InboxEntry {
   readonly receivedAt: string;
   readonly invoiceId: string | null;
   readonly code: string | null;
+  /** Forwarded before other events of the invoice. */
+  readonly isVoid?: boolean | undefined;
+  /** Digest of what the event states; another one under the same id is another event. */
+  readonly content?: string | undefined;
 }
+
+/** `other`: the id is that of an event with another content; nothing is stored. */
+export type Accepted = 'accepted' | 'duplicate' | 'other';
 
 type OnAccepted = (entry: InboxEntry, parsed: ParsedDelivery | undefined) => void;
 
 export interface Inbox {
   /** Durable before it resolves, also for `duplicate`. @throws FsyncError, or the system's error */
-  accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<'accepted' | 'duplicate'>;
+  accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<Accepted>;
   pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
   /** null when it was trimmed meanwhile. */
   read(entry: InboxEntry): Promise<Uint8Array | null>;
@@ -86,26 +93,31 @@ export async function openInbox(
     }
   }, SHARED_FILE);
 
-  async function accept(
-    entry: InboxEntry,
-    body: Uint8Array,
-    parsed?: ParsedDelivery,
-  ): Promise<'accepted' | 'duplicate'> {
+  async function accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<Accepted> {
     const key = keyOf(entry);
-    if (await isStored(key)) return 'duplicate';
+    if (await isStored(key)) return repeated(entry, key);
     sequence += 1;
     const isNew = await writing.do({ key, bytes: encodeEntry(entry, sequence, body) });
     if (isNew instanceof Error) throw isNew;
     await syncFolder(pendingFolder);
-    if (!isNew) return 'duplicate';
+    if (!isNew) return repeated(entry, key);
     options.durablePoint?.('D2');
     // Another process may have finished the same delivery between the check of its marker and our link.
     if (exists(donePath(key))) {
       removeSmall(pendingPath(key));
-      return 'duplicate';
+      return repeated(entry, key);
     }
     for (const listener of listeners) listener(entry, parsed);
     return 'accepted';
+  }
+
+  /** A marker that a power cut left empty is of no known content: then the event is processed once more. */
+  function repeated({ content }: InboxEntry, key: string): Accepted {
+    if (content === undefined) return 'duplicate';
+    const pending = readOrNull(pendingPath(key));
+    const stored =
+      pending === null ? readOrNull(donePath(key))?.toString() : decodeEntry(key, pending)?.entry.content;
+    return stored === content ? 'duplicate' : 'other';
   }
 
   /** A duplicate is answered only once the first is durable; another process may be writing it. */
@@ -116,12 +128,12 @@ export async function openInbox(
     return true;
   }
 
-  async function markDone(key: string): Promise<void> {
+  async function markDone(key: string, content: string): Promise<void> {
     const path = donePath(key);
     const shard = dirname(path);
     if (!doneShards.has(shard)) await makeFolder(shard);
     doneShards.add(shard);
-    closeSync(openSync(path, 'a', 0o600));
+    writeFileSync(path, content, { mode: 0o600 });
     await syncFolder(shard);
   }
 
@@ -149,7 +161,7 @@ export async function openInbox(
     },
     async trim(entry, as = entry.kind) {
       // Durable before the body is removed: without the marker a duplicate would count as new.
-      await markDone(keyOf({ ...entry, kind: as }));
+      await markDone(keyOf({ ...entry, kind: as }), entry.content ?? '');
       removeSmall(pendingPath(keyOf(entry)));
     },
     async has(entry) {
@@ -239,6 +251,8 @@ const Head = z.object({
   receivedAt: z.iso.datetime(),
   invoiceId: z.string().nullable(),
   code: z.string().nullable(),
+  isVoid: z.boolean().optional(),
+  content: z.string().optional(),
   sequence: z.number(),
 });
 

@@ -66,7 +66,7 @@ export interface KnownInvoice {
   readonly statedShipments: number | null;
   readonly firstSeenAt: string;
   readonly voidedAt: string | null;
-  readonly proof: 'hash' | 'header' | 'unproved' | null;
+  readonly proof: Proof | null;
   /** The currency of the invoice's own amount: the stated one if the file has it, else that of most lines. */
   readonly currency: string | null;
   readonly rules: readonly string[];
@@ -479,12 +479,13 @@ function known(ledger: Ledger): KnownInvoice | null {
   return itself;
 }
 
-function proofOf(ledger: Ledger, load: Load, header: Header): 'hash' | 'header' | 'unproved' {
+type Proof = 'hash' | 'announced' | 'header' | 'unproved';
+
+/** Only an answer of the service makes a hash its word; an event is the word of its sender. */
+function proofOf(ledger: Ledger, load: Load, header: Header): Proof {
   const { evidence, marks } = ledger;
-  const isNamed =
-    evidence.some(({ announced }) => same(ledger, announced, load.file)) ||
-    marks.some((mark) => mark.kind === 'named' && same(ledger, mark.file, load.file));
-  if (isNamed) return 'hash';
+  if (marks.some((mark) => mark.kind === 'named' && same(ledger, mark.file, load.file))) return 'hash';
+  if (evidence.some(({ announced }) => same(ledger, announced, load.file))) return 'announced';
   const isStated =
     typeof header.totalTransactionCount === 'number' && typeof header.invoiceTotalAmount === 'string';
   return isStated && contradictions(header, ledger.invoice.files[load.file] ?? []).length === 0
@@ -499,7 +500,10 @@ function rulesOf(ledger: Ledger, load: Load, header: Header): readonly string[] 
   const [first = '', last = ''] = [days[0], days.at(-1)];
   const { invoiceStartDate: start = null, invoiceEndDate: end = null } = header;
   if ((start !== null && first < start) || (end !== null && last > end)) found.push('period');
-  const named = lastNamed(ledger);
+  const newest = newestFirst(ledger.evidence.filter((one) => one.announced !== null))[0];
+  const isUnheeded =
+    newest !== undefined && newest.at > load.at && !same(ledger, newest.announced, load.file);
+  const named = isUnheeded ? newest.announced : lastNamed(ledger);
   if (named !== null && !same(ledger, named, load.file)) {
     found.push('announced-hash');
     const sizeOf = (file: number): number =>

@@ -19,6 +19,7 @@ create table event_ledger (
     event_timestamp timestamp,
     partner_id text,
     is_test_event boolean,
+    is_unchecked boolean,
     invoice_id uuid,
     partner_invoice_id text,
     invoice_level text,
