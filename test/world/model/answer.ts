@@ -5,6 +5,7 @@ import {
   compareText,
   dateOf,
   groups,
+  hundredths,
   mondayOf,
   money,
   percent,
@@ -67,6 +68,12 @@ export function exactPounds({ weight, unit }: Pick<Line, 'weight' | 'unit'>): bi
 
 export const POUND = 100_000_000_000_000n;
 
+/** The billed weight, rounded up to a whole pound. */
+export function ratedPounds(line: Line): number | null {
+  const exact = exactPounds(line);
+  return exact === null ? null : Number((exact + POUND - 1n) / POUND);
+}
+
 export function costColumns(lines: readonly Line[]): Cells {
   const weighed = lines.filter(({ weight }) => weight !== null);
   const exact = sum(weighed.map((line) => exactPounds(line) ?? 0n));
@@ -119,6 +126,18 @@ export function periodOf(
     : { start: `${month(date)}-01`, name: month(date) };
 }
 
+export const isCharge = ({ cost }: Line): boolean => cost > 0n;
+/** A line whose price can be compared. */
+export const hasCell = (line: Line): boolean =>
+  isCharge(line) && line.service !== null && line.zone !== null && line.weight !== null;
+export const cellOf = (line: Line): readonly unknown[] => [
+  line.carrier,
+  line.service,
+  plainZone(line.zone),
+  ratedPounds(line),
+  line.currency,
+];
+
 /** Groups with their first line, which has what they are grouped by. */
 export function grouped(
   lines: readonly Line[],
@@ -128,3 +147,10 @@ export function grouped(
     group[0] === undefined ? [] : [{ first: group[0], lines: group }],
   );
 }
+
+/** Each value once, in order. */
+export function listOf(texts: readonly (string | null)[]): string {
+  return [...new Set(texts.filter((text) => text !== null))].sort(compareText).join(', ');
+}
+
+export { hundredths };

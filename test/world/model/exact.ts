@@ -33,6 +33,7 @@ function textOf(size: bigint, places: number): string {
 
 export const money = (size: bigint): string => textOf(size, 4);
 export const hundredths = (size: bigint): string => textOf(size, 2);
+export const millionths = (size: bigint): string => textOf(size, 6);
 
 /** To the nearest whole number, halves away from zero. */
 export function quotient(n: bigint, d: bigint): bigint {
@@ -53,6 +54,25 @@ export function sum(list: Iterable<bigint>): bigint {
 }
 
 export const compareSizes = (one: bigint, other: bigint): number => (one < other ? -1 : one > other ? 1 : 0);
+export const absolute = (size: bigint): bigint => (size < 0n ? -size : size);
+export const largest = (list: readonly bigint[]): bigint =>
+  list.reduce((one, other) => (other > one ? other : one));
+export const least = (list: readonly bigint[]): bigint =>
+  list.reduce((one, other) => (other < one ? other : one));
+
+/** Twice the median, which is whole. */
+export function doubleMedian(list: readonly bigint[]): bigint {
+  const sorted = [...list].sort(compareSizes);
+  return (sorted[(sorted.length - 1) >> 1] ?? 0n) + (sorted[sorted.length >> 1] ?? 0n);
+}
+
+export const median = (list: readonly bigint[]): bigint => quotient(doubleMedian(list), 2n);
+
+/** The smallest value that at least so many tenths of the values do not exceed. */
+export function decile(list: readonly bigint[], tenths: number): bigint {
+  const sorted = [...list].sort(compareSizes);
+  return sorted[Math.max(0, Math.ceil((sorted.length * tenths) / 10) - 1)] ?? 0n;
+}
 
 export function groups<T>(members: Iterable<T>, of: (member: T) => readonly unknown[]): T[][] {
   return [
@@ -95,4 +115,21 @@ export function weekName(monday: number): string {
   const thursday = dateOf(monday + 3);
   const first = dayNumber(`${thursday.slice(0, 4)}-01-01`);
   return `${thursday.slice(0, 4)}-W${String(Math.floor((monday + 3 - first) / 7) + 1).padStart(2, '0')}`;
+}
+
+/** A sum of fractions, rounded once. @param terms pairs of numerator and denominator */
+export function sumRounded(terms: readonly (readonly [bigint, bigint])[]): bigint {
+  let [n, d] = [0n, 1n];
+  for (const [a, b] of terms) {
+    [n, d] = [n * b + a * d, d * b];
+    const shared = divisor(n < 0n ? -n : n, d);
+    if (shared > 1n) [n, d] = [n / shared, d / shared];
+  }
+  return quotient(n, d);
+}
+
+function divisor(one: bigint, other: bigint): bigint {
+  let [a, b] = [one, other];
+  while (b !== 0n) [a, b] = [b, a % b];
+  return a;
 }

@@ -50,6 +50,9 @@ export interface View {
   readonly voidedAt: (instant: string) => readonly { readonly version: Version; readonly voidedAt: string }[];
 }
 
+/** A misspelt filter selects nothing; the command refuses it. */
+export type Asked = readonly View[];
+
 const keyOf = (tenantId: string | null, name: string): string => tenantId ?? `"${name}`;
 
 /** Tenants by key, of the invoices of the selected partners, with the label of each and all its names. */
