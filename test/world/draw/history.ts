@@ -14,7 +14,7 @@ import type {
   Status,
   Timed,
 } from '../history.ts';
-import { CARRIERS, CURRENCIES, DAYS, type Drawn, mostly, NAMES, row, ZONES } from './lines.ts';
+import { CARRIERS, CURRENCIES, DAYS, type Drawn, likeRow, mostly, NAMES, row, ZONES } from './lines.ts';
 
 const uuid = (kind: string, n: number): string =>
   `${kind.repeat(8)}-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -75,7 +75,7 @@ const FIELDS = [
 ] as const;
 
 /** How a header differs from the truth. */
-const odd = fc.record({
+const odd: fc.Arbitrary<Odd> = fc.record({
   missing: fc.oneof(
     { weight: 6, arbitrary: fc.constant([]) },
     fc.uniqueArray(fc.constantFrom(...FIELDS), { maxLength: 3 }),
@@ -183,6 +183,25 @@ const plan = fc.record({
   ),
   tests: fc.array(fc.oneof({ weight: 20, arbitrary: fc.constant(false) }, fc.constant(true)), EIGHT),
 });
+/** Of one tenant or two, loaded, with many like lines: for what is estimated, compared or found from many. */
+const densePlan = fc
+  .record({
+    base: plan,
+    first: fc.array(likeRow, { minLength: 1, maxLength: 30 }),
+    tenant: mostly<number>(0, 1),
+  })
+  .map(
+    ({ base, first, tenant }): Plan => ({
+      ...{ ...base, first, story: [finalized(0), fetched(0)], odds: [NOT_ODD, NOT_ODD], second: null },
+      of: {
+        ...base.of,
+        tenant,
+        name: tenant === 0 ? 'Acme' : 'Beta',
+        currency: 'USD',
+        partnerId: PARTNERS[0],
+      },
+    }),
+  );
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 function invoiceOf(
@@ -278,7 +297,10 @@ export const history = (asked: readonly Question[]): fc.Arbitrary<History> =>
       '2026-12-31T23:30:00.000Z',
     ),
     invoices: fc
-      .array(plan, { minLength: 1, maxLength: 12 })
+      .oneof(
+        { weight: 3, arbitrary: fc.array(plan, { minLength: 1, maxLength: 12 }) },
+        { weight: 1, arbitrary: fc.array(densePlan, { minLength: 4, maxLength: 12 }) },
+      )
       .map((plans) => plans.map((of, at) => invoiceOf(of, at + 1))),
     acts: fc.array(
       fc.record({

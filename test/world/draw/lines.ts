@@ -131,3 +131,24 @@ export const row: fc.Arbitrary<Drawn> = fc
     service: mostly(...SERVICES),
   })
   .map(({ weight, ...cells }) => ({ ...cells, ...weight }));
+
+/** Few prices, and many lines of each. */
+export const likeRow: fc.Arbitrary<Drawn> = fc
+  .record({
+    shipDate: fc.constantFrom(
+      '2026-01-05',
+      '2026-01-31',
+      '2026-02-01',
+      '2026-02-28',
+      '2025-12-31',
+      '2025-11-15',
+      '2025-10-01',
+    ),
+    ...{ origin: fc.constantFrom('94107', '02139', '2139'), currency: fc.constant(null) },
+    cost: mostly('10', '11', '12.5', '30', '-10'),
+    weight: fc.constantFrom<Weight>(['1', 'LB'], ['0.4536', 'KG'], ['8', 'LB']),
+    ...{ tracking: fc.constantFrom(...NUMBERS), carrier: fc.constantFrom('ups', 'FedEx') },
+    ...{ zone: fc.constantFrom('5', 'Zone 5', '2'), carrierInvoiceDate: mostly('2026-01-31', '') },
+    service: mostly('Ground', '2Day'),
+  })
+  .map(({ weight: [weight, unit], ...cells }) => ({ ...cells, weight, unit }));

@@ -45,7 +45,7 @@ function compareValues(a: string | number | bigint | null, b: string | number | 
   return typeof a === 'number' && typeof b === 'number' ? a - b : compareText(String(a), String(b));
 }
 
-export const costOf = (lines: readonly Line[]): bigint => sum(lines.map(({ cost }) => cost));
+export const costOf = (lines: readonly Pick<Line, 'cost'>[]): bigint => sum(lines.map(({ cost }) => cost));
 export const creditsOf = (lines: readonly Line[]): bigint => costOf(lines.filter(({ cost }) => cost < 0n));
 export const packagesOf = (lines: readonly Line[]): number =>
   new Set(lines.map(({ carrier, tracking }) => JSON.stringify([carrier, tracking]))).size;

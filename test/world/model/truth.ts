@@ -43,6 +43,7 @@ export interface Version {
   readonly file: number;
   readonly version: number;
   readonly loadedAt: string;
+  readonly rows: readonly Row[];
   readonly lines: readonly Line[];
 }
 
@@ -474,8 +475,10 @@ function known(ledger: Ledger): KnownInvoice | null {
     },
     versions,
   };
-  for (const { file, version, at } of loads)
-    versions.push({ file, version, loadedAt: at, lines: linesOf(invoice.files[file] ?? [], itself) });
+  for (const { file, version, at } of loads) {
+    const rows = invoice.files[file] ?? [];
+    versions.push({ file, version, loadedAt: at, rows, lines: linesOf(rows, itself) });
+  }
   return itself;
 }
 

@@ -50,9 +50,6 @@ export interface View {
   readonly voidedAt: (instant: string) => readonly { readonly version: Version; readonly voidedAt: string }[];
 }
 
-/** A misspelt filter selects nothing; the command refuses it. */
-export type Asked = readonly View[];
-
 const keyOf = (tenantId: string | null, name: string): string => tenantId ?? `"${name}`;
 
 /** Tenants by key, of the invoices of the selected partners, with the label of each and all its names. */
@@ -63,6 +60,8 @@ interface Tenant {
   readonly name: string | null;
   readonly partnerTenantIds: ReadonlySet<string>;
   readonly names: ReadonlySet<string>;
+  /** The name, else the partner's own id, else the id. */
+  readonly called: string | null;
   readonly label: string | null;
 }
 
@@ -176,6 +175,9 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
       invoice.tenantId === null && name === null
         ? undefined
         : tenants.get(keyOf(invoice.tenantId, name ?? ''));
+    // A tenant that no file names is called by the partner's own id.
+    if (tenant !== undefined && tenant.name === null && tenant.label === tenant.called)
+      return invoice.partnerTenantId;
     return tenant?.label ?? name ?? invoice.partnerTenantId;
   };
   const labelled = (invoice: KnownInvoice): Labelled => ({ invoice, label: label(invoice) });

@@ -12,6 +12,9 @@ import { isUnfixedQuestion, isUnfixedWorld } from './unfixed.ts';
 /** For a session, which is never slow on so few lines. */
 const TIME_LIMIT_MS = 600_000;
 
+/** By report, how many questions were compared and how many rows their answers had. */
+export const ANSWERED = new Map<string, { readonly questions: number; readonly rows: number }>();
+
 /** @throws Difference */
 export async function compareReports(played: Played, history: History): Promise<void> {
   if (isUnfixedWorld(played.world)) return;
@@ -30,6 +33,9 @@ export async function compareReports(played: Played, history: History): Promise<
         const expected =
           views?.map((view) => ({ partnerId: view.partnerId, rows: answer(view, parameters) })) ?? null;
         compare(what, expected, await ask(session, report, parameters));
+        const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
+        const rows = expected?.reduce((sum, of) => sum + of.rows.length, 0) ?? 0;
+        ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + rows });
       }
     } finally {
       session?.close();

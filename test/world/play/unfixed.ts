@@ -13,6 +13,7 @@ interface Unfixed {
   readonly isQuestion?: (question: Question, views: readonly View[] | null) => boolean;
 }
 
+const MAX_AMOUNT = 10n ** 18n - 1n;
 const LIMIT = 10n ** 16n;
 const isHuge = (views: readonly View[] | null): boolean =>
   views?.some(({ all }) => all.some(({ cost }) => cost > LIMIT || -cost > LIMIT)) ?? false;
@@ -22,6 +23,13 @@ const UNFIXED: readonly Unfixed[] = [
     fault: 'a backfilled invoice has no partner, though the token names it',
     isWorld: (world) =>
       world.invoices().some(({ tenantId, partnerId }) => tenantId !== null && partnerId === null),
+  },
+  {
+    fault: 'a stated total above the limit of the column counts as not stated',
+    isWorld: (world) =>
+      world
+        .invoices()
+        .some(({ statedTotal: total }) => total !== null && (total > MAX_AMOUNT || -total > MAX_AMOUNT)),
   },
   {
     fault: 'squares of large amounts overflow',
