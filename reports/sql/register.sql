@@ -69,7 +69,8 @@ select
     half_amount(u.twice_usual) as usual_total,
     half_amount(2 * ten_thousandths(n.total) - u.twice_usual) as difference,
     percent_of_twice(2 * ten_thousandths(n.total) - u.twice_usual, u.twice_usual) as difference_percent,
-    abs(2 * ten_thousandths(n.total) - u.twice_usual) * 100 >= u.twice_usual * $unusual_percent as is_unusual,
+    2 * ten_thousandths(n.total) <> u.twice_usual
+    and abs(2 * ten_thousandths(n.total) - u.twice_usual) * 100 >= abs(u.twice_usual) * $unusual_percent as is_unusual,
     n.open_amount,
     if(n.days_past_due < 0, 0, n.days_past_due) as days_past_due,
     case

@@ -79,8 +79,15 @@ summed as (
     window line as (partition by f.carrier, f.currency_code order by f.start)
 ),
 changed as (
-    select *, rolling_cost - lag(rolling_cost) over (partition by carrier, currency_code order by start) as change_on_week
+    select
+        *,
+        -- The week before has no row when its sum includes no line.
+        case
+            when lag(start) over line = start - 7 then rolling_cost - lag(rolling_cost) over line
+            when start > first_week then rolling_cost
+        end as change_on_week
     from summed
+    window line as (partition by carrier, currency_code order by start)
 )
 select
     period_of(start, 'week') as week,

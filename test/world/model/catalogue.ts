@@ -67,7 +67,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
   'rolling-spend': { report: periods.rollingSpend, tried: [{}, { weeks: '4' }] },
   bridge: {
     report: periods.bridge,
-    tried: ['total', 'carrier', 'tenant', 'zone'].map((by) => ({ ...TWO_PERIODS, by })),
+    tried: [{}, { by: 'zone' }, ...['total', 'carrier', 'tenant'].map((by) => ({ ...TWO_PERIODS, by }))],
   },
   'what-if': {
     report: periods.whatIf,

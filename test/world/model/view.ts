@@ -156,7 +156,6 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
     level === 'all' || (of === 'partner') === (level === 'partner');
 
   const matches = matchersOf(filters, { tenants, lines: all, world, selected });
-  if (matches === null) return null;
   const isFrom = (date: string): boolean => filters.from === undefined || date >= filters.from;
   const isUntil = (date: string): boolean => filters.to === undefined || date <= filters.to;
   const isOfTenant = (line: Line): boolean =>
@@ -259,16 +258,16 @@ function matchersOf(
     world: World;
     selected: readonly KnownInvoice[];
   },
-): Matchers | null {
+): Matchers {
   const everyLine = of.world.invoices().flatMap(({ versions }) => versions.flatMap(({ lines }) => lines));
-  // By any case; null: one of the given matches nothing.
+  // By any case. A command refuses a value that matches nothing; here it selects nothing.
   const values = (
     given: readonly string[] | undefined,
     known: readonly string[],
-  ): ReadonlySet<string> | null | undefined => {
+  ): ReadonlySet<string> | undefined => {
     if (given === undefined) return undefined;
     const found = given.map((value) => known.filter((one) => one.toLowerCase() === value.toLowerCase()));
-    return found.some((list) => list.length === 0) ? null : new Set(found.flat());
+    return new Set(found.flat());
   };
   const carriers = values(
     filters.carriers,
@@ -283,7 +282,6 @@ function matchersOf(
     ...of.selected.flatMap(({ currency }) => currency ?? []),
   ]);
   const keys = tenantKeys(filters.tenants, of);
-  if (carriers === null || zones === null || currencies === null || keys === null) return null;
   return {
     tenant: (...any) => keys === undefined || any.some((key) => key !== null && keys.has(key)),
     carrier: (carrier) => carriers?.has(carrier) ?? true,
@@ -300,7 +298,7 @@ function tenantKeys(
     lines,
     selected,
   }: { tenants: ReadonlyMap<string, Tenant>; lines: readonly Line[]; selected: readonly KnownInvoice[] },
-): ReadonlySet<string> | null | undefined {
+): ReadonlySet<string> | undefined {
   if (given === undefined) return undefined;
   const known = new Map<string, Set<string>>();
   const add = (key: string, names: Iterable<string>): void => {
@@ -324,5 +322,5 @@ function tenantKeys(
     const exact = by((text) => text === value);
     return exact.length > 0 ? exact : by((text) => text.toLowerCase() === value.toLowerCase());
   });
-  return found.some((list) => list.length === 0) ? null : new Set(found.flat());
+  return new Set(found.flat());
 }

@@ -14,10 +14,6 @@ interface Unfixed {
 }
 
 const MAX_AMOUNT = 10n ** 18n - 1n;
-const LIMIT = 10n ** 16n;
-const isHuge = (views: readonly View[] | null): boolean =>
-  views?.some(({ all }) => all.some(({ cost }) => cost > LIMIT || -cost > LIMIT)) ?? false;
-
 const UNFIXED: readonly Unfixed[] = [
   {
     fault: 'a backfilled invoice has no partner, though the token names it',
@@ -30,10 +26,6 @@ const UNFIXED: readonly Unfixed[] = [
       world
         .invoices()
         .some(({ statedTotal: total }) => total !== null && (total > MAX_AMOUNT || -total > MAX_AMOUNT)),
-  },
-  {
-    fault: 'squares of large amounts overflow',
-    isQuestion: ({ report }, views) => report === 'carriers' && isHuge(views),
   },
 ];
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { csvOf } from '../../history.ts';
 import { type AnswerRow, costOf, grouped, type Key, type Report } from '../answer.ts';
-import { absolute, compareText, dayNumber, median, money, percent, sum } from '../exact.ts';
+import { absolute, compareText, dayNumber, doubleMedian, money, percent, quotient, sum } from '../exact.ts';
 import type { KnownInvoice, Line as PlainLine, Version } from '../truth.ts';
 import type { Labelled, Line, View } from '../view.ts';
 
@@ -171,8 +171,9 @@ export const register: Report = (
       .sort((one, other) => inOrder(one.order, other.order));
     const at = alike.findIndex((one) => one.invoice.id === invoice.id);
     const before = alike.slice(Math.max(at - Number(usualOf), 0), at).map((one) => one.total);
-    const usual = before.length > 0 && before.length >= Number(min) ? median(before) : null;
-    const difference = usual === null ? null : total - usual;
+    const usual = before.length > 0 && before.length >= Number(min) ? doubleMedian(before) : null;
+    // Both are doubled, so that they are rounded once.
+    const difference = usual === null ? null : 2n * total - usual;
     const until = rows.filter(
       (one) =>
         one.currency === currency &&
@@ -191,8 +192,8 @@ export const register: Report = (
         },
         ...{
           total: money(total),
-          usual_total: usual === null ? null : money(usual),
-          difference: difference === null ? null : money(difference),
+          usual_total: usual === null ? null : money(quotient(usual, 2n)),
+          difference: difference === null ? null : money(quotient(difference, 2n)),
         },
         difference_percent: difference === null || usual === null ? null : percent(difference, usual),
         // What does not differ is not unusual, whatever its sign.
@@ -331,6 +332,10 @@ export const restatement: Report = (view, { first, second }) => {
   });
 };
 
+/** The cost of numbers, whatever its sign. */
+const sizeOf = (numbers: readonly (readonly [string, { readonly cost: bigint }])[]): bigint =>
+  sum(numbers.map(([, { cost }]) => absolute(cost)));
+
 export const rebills: Report = (view, { min_shared_percent: minimum = '10' }) => {
   const least = BigInt(minimum);
   const numbersOf = (lines: readonly Line[]) =>
@@ -361,16 +366,19 @@ export const rebills: Report = (view, { min_shared_percent: minimum = '10' }) =>
       );
       const again = others.flatMap(({ first: { invoice }, lines: all }) => {
         const after = numbersOf(all);
-        const shared = [...numbers].filter(
-          ([key, { dates }]) => (after.get(key)?.dates.at(-1) ?? '') >= (dates[0] ?? ''),
-        );
+        const shared = [...numbers].filter(([key, { cost, dates }]) => {
+          const other = after.get(key);
+          // A charge does not bill a credit again, nor a credit a charge.
+          const isOpposite = other !== undefined && cost * other.cost < 0n;
+          return other !== undefined && !isOpposite && (other.dates.at(-1) ?? '') >= (dates[0] ?? '');
+        });
         const costs = [
           sum(shared.map(([, { cost }]) => cost)),
           sum(shared.map(([key]) => after.get(key)?.cost ?? 0n)),
         ] as const;
         const isEnough =
           BigInt(shared.length) * 100n >= BigInt(numbers.size) * least &&
-          (whole <= 0n || costs[0] * 100n >= whole * least);
+          sizeOf(shared) * 100n >= sizeOf([...numbers]) * least;
         return shared.length > 0 && isEnough ? [{ invoice, shared, before: costs[0], after: costs[1] }] : [];
       });
       const billed = new Set(again.flatMap(({ shared }) => shared.map(([key]) => key)));

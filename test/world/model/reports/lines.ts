@@ -271,6 +271,9 @@ export const billingLag: Report = ({ lines: all }) =>
     };
   });
 
+const MAX_DAYS = 731;
+const isFar = (date: string | null, from: string): boolean =>
+  date !== null && Math.abs(dayNumber(date) - dayNumber(from)) > MAX_DAYS;
 const isBlank = (text: string): boolean => /^ | $/.test(text);
 
 export const dataQuality: Report = ({ lines: all }) => {
@@ -301,6 +304,8 @@ export const dataQuality: Report = ({ lines: all }) => {
       [tracking, carrier, tenant].some(isBlank),
     'origin has lost its leading zero': ({ origin }) =>
       origin !== null && /^[0-9]{3,4}$/.test(origin) && origins.has(origin.padStart(5, '0')),
+    'a date is more than two years from the invoice': ({ shipDate, carrierInvoiceDate, invoiceDate }) =>
+      isFar(shipDate, invoiceDate) || isFar(carrierInvoiceDate, invoiceDate),
     'origin has an unusual spelling': ({ origin }) => origin !== plainOrigin(origin),
   };
   return grouped(all, ({ currency }) => [currency]).flatMap(({ first: { currency }, lines }) =>

@@ -7,7 +7,7 @@ import {
   grouped,
   hasCell,
   hundredths,
-  per,
+  isCharge,
   periodOf,
   plainZone,
   type Report,
@@ -19,7 +19,7 @@ import {
   compareSizes,
   dateOf,
   dayNumber,
-  median,
+  doubleMedian,
   millionths,
   mondayOf,
   money,
@@ -33,7 +33,7 @@ import {
 import type { Line } from '../view.ts';
 
 export const rollingSpend: Report = (
-  { loaded, passesButDates, isUntil, isFrom, passes },
+  { loaded, passesButDates, isUntil, isFrom, passes, filters },
   { weeks = '52' },
 ) => {
   const span = 7 * Number(weeks);
@@ -47,7 +47,12 @@ export const rollingSpend: Report = (
     const rolling = (week: number): bigint =>
       costOf(lines.filter((line) => weekOf(line) <= week && weekOf(line) > week - span));
     const found: AnswerRow[] = [];
-    for (let week = begin; week <= end; week += 7) {
+    // A week has a row as long as its sum includes lines.
+    const included = new Set(
+      all.flatMap((week) => Array.from({ length: Number(weeks) }, (_, at) => week + 7 * at)),
+    );
+    for (const week of included) {
+      if (week > end) continue;
       // A week that the first day is in has a row.
       if (!isFrom(dateOf(week + 6))) continue;
       const inWeek = lines.filter((line) => weekOf(line) === week && passes(line));
@@ -65,6 +70,8 @@ export const rollingSpend: Report = (
             rolling_cost: money(rolling(week)),
           },
           change_on_week: week === begin ? null : money(rolling(week) - rolling(week - 7)),
+          adds_from: dateOf(Math.max(week - span + 7, dayNumber('0001-01-01'))),
+          adds_to: filters.to !== undefined && filters.to < dateOf(week + 6) ? filters.to : dateOf(week + 6),
           is_full: (week - begin) / 7 + 1 >= Number(weeks),
         },
         order: [first.currency, dateOf(week), first.carrier],
@@ -74,11 +81,45 @@ export const rollingSpend: Report = (
   });
 };
 
-/** The periods are stated, since their default depends on what is loaded. */
-export const bridge: Report = (
-  { lines: all },
-  { by = 'total', first_from: from1 = '', first_to: to1 = '', second_from: from2 = '', second_to: to2 = '' },
-) => {
+/** A month earlier, on the last day of a shorter month. */
+function monthsBefore(day: string, months: number): string {
+  const month = monthNumber(day) - months;
+  const last = dayNumber(`${monthOf(month + 1)}-01`) - 1;
+  return dateOf(Math.min(dayNumber(`${monthOf(month)}-01`) + Number(day.slice(8)) - 1, last));
+}
+
+const dayAfter = (day: string, days = 1): string => dateOf(dayNumber(day) + days);
+
+/** The first and the second period, each with its first and last day; null: nothing is loaded. */
+function periodsOf(
+  { loaded, passesButDates, filters, knownOn }: Parameters<Report>[0],
+  stated: Parameters<Report>[1],
+): readonly (readonly [string, string])[] | null {
+  const dates = loaded.filter(passesButDates).map(({ date }) => date);
+  const latest = dates
+    .filter((date) => date <= knownOn.slice(0, 10))
+    .sort()
+    .at(-1);
+  const lastDay = latest === undefined ? undefined : dayAfter(`${monthOf(monthNumber(latest) + 1)}-01`, -1);
+  const to2 = stated.second_to ?? filters.to ?? lastDay;
+  if (to2 === undefined) return null;
+  const from2 = stated.second_from ?? filters.from ?? monthsBefore(dayAfter(to2), 1);
+  const to1 = stated.first_to ?? dayAfter(from2, -1);
+  const isOfMonths = from2.endsWith('-01') && dayAfter(to2).endsWith('-01');
+  const from1 = isOfMonths
+    ? monthsBefore(dayAfter(to1), monthNumber(dayAfter(to2)) - monthNumber(from2))
+    : dayAfter(to1, dayNumber(from2) - dayNumber(to2));
+  return [
+    [stated.first_from ?? from1, to1],
+    [from2, to2],
+  ];
+}
+
+export const bridge: Report = (view, parameters) => {
+  const [[from1, to1] = ['', ''], [from2, to2] = ['', '']] = periodsOf(view, parameters) ?? [];
+  const { by = 'total' } = parameters;
+  // The filter by date is the second period.
+  const all = view.loaded.filter(view.passesButDates);
   const nameOf = (line: Line): string | null =>
     by === 'carrier'
       ? line.carrier
@@ -141,6 +182,7 @@ export const whatIf: Report = (
   { by = 'carrier', min_shipments: min = '3', same_service: same = '1' },
 ) => {
   const lines = all.filter(hasCell);
+  // Services of one name in upper or lower case are one.
   const serviceOf = ({ service }: Line): string => (same === '1' ? (service ?? '').toLowerCase() : '');
   const sideOf = (line: Line): string | null =>
     by === 'carrier' ? line.carrier : by === 'service' ? line.service : plainZone(line.zone);
@@ -151,61 +193,58 @@ export const whatIf: Report = (
     by === 'zone' ? null : plainZone(line.zone),
     ...[ratedPounds(line), line.currency],
   ];
+  const keyOf = (side: string | null, line: Line): string => JSON.stringify([side, ...restOf(line)]);
   const cells = new Map(
     grouped(lines, (line) => [sideOf(line), ...restOf(line)]).map(({ first, lines }) => [
-      JSON.stringify([sideOf(first), ...restOf(first)]),
+      keyOf(sideOf(first), first),
       lines,
     ]),
   );
-  const sides = grouped(lines, (line) => [
+  const charges = all.filter((line) => isCharge(line) && sideOf(line) !== null);
+  const sides = grouped(charges, (line) => [
     by === 'carrier' ? null : line.carrier,
     sideOf(line),
     line.currency,
   ]);
-  return sides.flatMap(({ first, lines }) =>
+  const isOther = (one: Line, other: Line): boolean =>
+    other.currency === one.currency &&
+    sideOf(other) !== sideOf(one) &&
+    (by === 'carrier' || other.carrier === one.carrier);
+  return sides.flatMap(({ first, lines: ofSide }) =>
     sides
-      .filter(
-        ({ first: other }) =>
-          other.currency === first.currency &&
-          sideOf(other) !== sideOf(first) &&
-          (by === 'carrier' || other.carrier === first.carrier),
-      )
+      .filter(({ first: other }) => isOther(first, other))
       .map(({ first: other }) => {
-        const priced = lines.flatMap((line) => {
-          const cell = cells.get(JSON.stringify([sideOf(other), ...restOf(line)])) ?? [];
-          return cell.length >= Number(min) && cell.length > 0
-            ? [{ line, price: median(cell.map(({ cost }) => cost)) }]
-            : [];
+        const priced = ofSide.filter(hasCell).flatMap((line) => {
+          const cell = cells.get(keyOf(sideOf(other), line)) ?? [];
+          const isEnough = cell.length >= Number(min) && cell.length > 0;
+          return isEnough ? [{ line, twice: doubleMedian(cell.map(({ cost }) => cost)) }] : [];
         });
-        const [cost, repriced] = [
-          sum(priced.map(({ line }) => line.cost)),
-          sum(priced.map(({ price }) => price)),
-        ];
+        const cost = costOf(priced.map(({ line }) => line));
+        const twice = sum(priced.map(({ twice }) => twice));
+        const saved = 2n * cost - twice;
         const name = { carrier: 'other_carrier', service: 'other_service', zone: 'other_zone' }[by] ?? '';
         const own =
           { carrier: {}, service: { service_level: first.service }, zone: { zone: plainZone(first.zone) } }[
             by
           ] ?? {};
+        const [one, two] = [sideOf(first), sideOf(other)];
         return {
           cells: {
+            ...{ carrier: first.carrier, ...own, [name]: two, currency_code: first.currency },
+            ...{ shipments: ofSide.length, covered_shipments: priced.length },
+            coverage_percent: percent(priced.length, ofSide.length),
             ...{
-              carrier: first.carrier,
-              ...own,
-              [name]: sideOf(other),
-              currency_code: first.currency,
-              shipments: lines.length,
+              covered_cost: money(cost),
+              repriced_cost: money(quotient(twice, 2n)),
+              saving: money(quotient(saved, 2n)),
             },
-            ...{ covered_shipments: priced.length, coverage_percent: percent(priced.length, lines.length) },
-            ...{ covered_cost: money(cost), repriced_cost: money(repriced), saving: money(cost - repriced) },
-            saving_percent: priced.length === 0 ? null : percent(cost - repriced, cost),
-            saving_per_shipment: priced.length === 0 ? null : per(cost - repriced, priced.length),
+            saving_percent: percent(saved, 2n * cost),
+            saving_per_shipment:
+              priced.length === 0 ? null : money(quotient(saved, 2n * BigInt(priced.length))),
           },
           order: [
-            first.currency,
-            first.carrier,
-            ...(by === 'zone'
-              ? [...zoneOrder(plainZone(first.zone)), ...zoneOrder(plainZone(other.zone))]
-              : [sideOf(first), sideOf(other)]),
+            ...[first.currency, first.carrier],
+            ...(by === 'zone' ? [...zoneOrder(one), ...zoneOrder(two)] : [one, two]),
           ],
         };
       }),

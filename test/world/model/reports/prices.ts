@@ -135,7 +135,7 @@ export const mix: Report = ({ loaded, lines: all, passesButDates }, { by = 'zone
     return {
       cells: {
         ...{
-          month: name,
+          [grain]: name,
           carrier: first.carrier,
           part,
           currency_code: first.currency,
@@ -208,7 +208,7 @@ function priceMoves(
       lines,
       cell: JSON.stringify(cellOf(first)),
       month: month(first.date),
-      price: median(costsOf(lines)),
+      price: doubleMedian(costsOf(lines)),
     }));
   const pairs = prices.flatMap((now) => {
     const before = prices
@@ -378,14 +378,14 @@ export const minimumCharges: Report = (
     return months.flatMap(({ first: ofMonth, lines: inMonth }): AnswerRow[] => {
       const prices = grouped(inMonth.filter(hasCell), cellOf)
         .filter(({ lines }) => lines.length >= Number(min))
-        .map(({ first, lines }) => ({ lb: ratedPounds(first) ?? 0, price: median(costsOf(lines)) }));
+        .map(({ first, lines }) => ({ lb: ratedPounds(first) ?? 0, twice: doubleMedian(costsOf(lines)) }));
       if (prices.length === 0) return [];
-      const lowest = least(prices.map(({ price }) => price));
-      const alike = prices.filter(({ price }) => price === lowest);
+      const lowest = least(prices.map(({ twice }) => twice));
+      const alike = prices.filter(({ twice }) => twice === lowest);
       if (alike.length < Number(minCells)) return [];
       const [then, examined] = [before, inMonth.filter(passes)];
       before = lowest;
-      const atFloor = examined.filter(({ cost }) => cost === lowest);
+      const atFloor = examined.filter(({ cost }) => 2n * cost === lowest);
       if (examined.length === 0) return [];
       return [
         {
@@ -397,7 +397,7 @@ export const minimumCharges: Report = (
               currency_code: first.currency,
             },
             ...{
-              minimum_charge: money(lowest),
+              minimum_charge: money(quotient(lowest, 2n)),
               priced_alike: alike.length,
               up_to_lb: Math.max(...alike.map(({ lb }) => lb)),
             },
@@ -407,7 +407,7 @@ export const minimumCharges: Report = (
               floor_cost: money(costOf(atFloor)),
             },
             share_of_shipments: percent(atFloor.length, examined.length),
-            change: then === null ? null : money(lowest - then),
+            change: then === null ? null : money(quotient(lowest - then, 2n)),
             change_percent: then === null ? null : percent(lowest - then, then),
           },
           order: [first.currency, month(ofMonth.date), first.carrier, first.service],
@@ -457,7 +457,7 @@ export const dimensionalWeight: Report = (
           month(other.date) === month(line.date) &&
           ratedPounds(other) === usual,
       );
-      const price = alike.length === 0 ? null : median(costsOf(alike));
+      const twice = alike.length === 0 ? null : doubleMedian(costsOf(alike));
       return [
         {
           cells: {
@@ -476,12 +476,17 @@ export const dimensionalWeight: Report = (
               billing_cost: money(line.cost),
             },
             ...{
-              usual_cost: price === null ? null : money(price),
-              difference: price === null ? null : money(line.cost - price),
+              usual_cost: twice === null ? null : money(quotient(twice, 2n)),
+              difference: twice === null ? null : money(quotient(2n * line.cost - twice, 2n)),
             },
             like_shipments: lines.length,
           },
-          order: [line.currency, price === null ? null : price - line.cost, usual - billed, line.tracking],
+          order: [
+            line.currency,
+            twice === null ? null : twice - 2n * line.cost,
+            usual - billed,
+            line.tracking,
+          ],
         },
       ];
     });

@@ -77,7 +77,7 @@ export function weightBreak(line: Line): readonly [number, string] {
   return [at, at === 0 ? '0 lb' : `${BOUNDS[at - 1]} to ${BOUNDS[at]} lb`];
 }
 
-/** Columns of `cost` in their order: the name in `by`, the columns, and the value. */
+/** Columns of `cost`: the name in `by`, the columns, and the value. */
 const COST_COLUMNS: readonly (readonly [string, string, (line: Line) => string | null])[] = [
   ['month', 'month', (line) => month(line.date)],
   ['week', 'week', (line) => periodOf(line.date, 'week').name],
@@ -90,7 +90,7 @@ const COST_COLUMNS: readonly (readonly [string, string, (line: Line) => string |
 ];
 
 export const cost: Report = ({ lines: all }, { by = 'tenant+carrier' }) => {
-  const columns = COST_COLUMNS.filter(([name]) => by.split('+').includes(name));
+  const columns = by.split('+').flatMap((wanted) => COST_COLUMNS.filter(([name]) => name === wanted));
   const keyOf = (line: Line): (string | null)[] => columns.map(([, , of]) => of(line));
   const origins = new Set(all.map(({ origin }) => origin));
   return grouped(all, (line) => [...keyOf(line), line.currency]).map(({ first, lines }): AnswerRow => {
@@ -141,11 +141,11 @@ export const summary: Report = ({ lines: all }, { grain = 'month' }) =>
     });
     return {
       cells: {
-        ...{ month: name, currency_code: first.currency, ...costColumns(lines) },
+        ...{ [grain]: name, currency_code: first.currency, ...costColumns(lines) },
         charges: money(costOf(lines) - creditsOf(lines)),
         ...{
           credits: money(creditsOf(lines)),
-          ...change(earlier(1, 1), 'month'),
+          ...change(earlier(1, 1), 'previous'),
           ...change(earlier(52, 12), 'year'),
         },
         credited_percent: creditedOf(lines),
