@@ -49,14 +49,16 @@ export function readDecimal(value: unknown): string | undefined {
   try {
     return plainDecimal(text);
   } catch {
-    return undefined;
+    // Above every amount, so that it contradicts each file instead of counting as not stated.
+    return /e-/i.test(text) ? undefined : `${text.startsWith('-') ? '-' : ''}${'9'.repeat(64)}`;
   }
 }
 
+/** A count that no file can have is the largest that a column stores. */
 export function readCount(value: unknown): number | undefined {
   const text = readDecimal(value);
-  const count = text !== undefined && /^\d+(\.0+)?$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(count) ? count : undefined;
+  if (text === undefined || !/^\d+(\.0+)?$/.test(text)) return undefined;
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
 export function readCurrency(value: unknown): string | undefined {

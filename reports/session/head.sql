@@ -84,7 +84,7 @@ missing as (
         coalesce(invoice_number, cast(invoice_id as varchar)) as number,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         if(load_id is null, state, 'finalized') as state,
-        cast(cast(stated_total_amount as decimal(18, 2)) as varchar) || ' ' || stated_currency_code as stated,
+        cast(cast(stated_total_amount as decimal(38, 2)) as varchar) || ' ' || stated_currency_code as stated,
         count(*) over () as found
     from dated
     where not is_loaded

@@ -122,7 +122,12 @@ describe('explainTracking', () => {
   });
 
   test.each([
-    ['its event announced', { fileHashSha256: sha256(aCsv()) }, sha256(aCsv()), ['hash', 'event']],
+    [
+      'its event and the new URL named',
+      { fileHashSha256: sha256(aCsv()) },
+      sha256(aCsv()),
+      ['hash', 'regenerate'],
+    ],
     [
       'only the new URL came with',
       { fileHashSha256: 'a'.repeat(64) },
@@ -153,7 +158,9 @@ describe('explainTracking', () => {
     await loadCsv(t, aCsv(), { eventId: event.eventId, announcedSha256, encodedSha256, source: 'event' });
     const { path: databasePath } = await t.warehouse.publish();
     const [found] = await explainTracking({ databasePath, archive: null, trackingNumber: '1Z0' });
-    expect(found).toMatchObject({ proof: 'hash', hashFrom: 'event', eventId: event.eventId, encodedSha256 });
+    expect(found).toMatchObject({
+      ...{ proof: 'announced', hashFrom: 'event', eventId: event.eventId, encodedSha256 },
+    });
   });
 });
 

@@ -10,7 +10,7 @@ select
     try_cast(left(i.invoice_date, 10) as date) as invoice_date,
     try_cast(left(i.invoice_due_date, 10) as date) as invoice_due_date,
     coalesce(l.currency_code, i.currency_code) as currency_code,
-    try_cast(i.stated_total as decimal(18, 4)) as stated_total_amount,
+    try_cast(i.stated_total as decimal(30, 4))::decimal(38, 4) as stated_total_amount,
     i.stated_total as stated_total_text,
     i.stated_shipments,
     l.billing_cost::decimal(38, 4) as billing_cost,

@@ -4,7 +4,7 @@ select
     e.event_id, received_at at time zone 'UTC' as received_at, verdict, reason, event_type,
     event_timestamp at time zone 'UTC' as event_timestamp, partner_id, is_test_event,
     invoice_id, invoice_number, tenant_id, partner_tenant_id, invoice_status, currency_code,
-    try_cast(stated_total as decimal(18, 4)) as stated_total_amount, stated_shipments,
+    try_cast(stated_total as decimal(30, 4))::decimal(38, 4) as stated_total_amount, stated_shipments,
     announced_sha256, announced_size_bytes, announced_url, url_expires_at at time zone 'UTC' as url_expires_at,
     coalesce(d.duplicates, 0) as duplicates
 from internal.event_ledger as e

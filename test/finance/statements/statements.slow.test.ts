@@ -240,7 +240,7 @@ describe('a statement', () => {
     ]);
     const { invoices, left_out: leftOut } = await statement(path, '2026-10');
     expect(invoices.map((each) => [each.invoice_number, each.proved_by])).toEqual([
-      ['1', 'the SHA-256 that the billing service announced'],
+      ['1', 'the SHA-256 that the billing service named'],
       ['2', 'nothing: neither its SHA-256 nor its count and sum were announced'],
     ]);
     expect(invoices[0]?.file_sha256).toMatch(/^[0-9a-f]{64}$/);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
 import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
+import { readCount, readDecimal } from '../../../lib/wire/lenient-values.ts';
 import {
   aCsv,
   anEvent,
@@ -39,7 +40,7 @@ describe('load', () => {
       shipments: 2,
       billingCost: '99999999999999.9998',
       currencyCode: 'USD',
-      proof: 'hash',
+      proof: 'announced',
       discrepancies: [],
     });
     expect(
@@ -97,7 +98,7 @@ describe('load', () => {
     await t.record([anEvent('invoice_finalized', { header, ...announced })]);
     expect(await loadCsv(t, aCsv())).toMatchObject({
       outcome: 'loaded',
-      proof: 'hash',
+      proof: 'announced',
       discrepancies: [
         { rule: 'currency', stated: 'EUR', found: 'USD' },
         { rule: 'shipment-count', stated: '2', found: '1' },
@@ -247,6 +248,32 @@ describe('load', () => {
       { stated: `${header.totalTransactionCount}` },
     ]);
     expect(await t.drift()).toEqual([]);
+  });
+
+  test.each([
+    ['a total above DECIMAL(18,4)', '123456789012345', '123456789012345', 'total-amount'],
+    ['a total of 400 digits', `1${'0'.repeat(400)}`, '9'.repeat(64), 'total-amount'],
+    ['a total with an exponent', '1e20', '100000000000000000000', 'total-amount'],
+  ])('contradicts its file when the header states %s', async (_, stated, text, rule) => {
+    const header = { invoiceTotalAmount: readDecimal(stated) ?? '' };
+    const bytes = aCsv();
+    await t.record([anEvent('invoice_finalized', { header, fileHashSha256: sha256(bytes) })]);
+    await loadCsv(t, bytes);
+    const [invoice] = await t.query('select stated_total_text, discrepancy_rules from invoices');
+    expect(invoice).toMatchObject({
+      stated_total_text: text,
+      discrepancy_rules: expect.stringContaining(rule),
+    });
+    const shown = await t.query('select count(stated_total_amount)::integer as n from invoices');
+    expect(shown).toEqual([{ n: text.length < 30 ? 1 : 0 }]);
+  });
+
+  test('reads a count that no column stores as the largest', () => {
+    expect([readCount('1e30'), readCount('7'), readCount('7.5')]).toEqual([
+      Number.MAX_SAFE_INTEGER,
+      7,
+      undefined,
+    ]);
   });
 
   test('does not add currencies', async () => {

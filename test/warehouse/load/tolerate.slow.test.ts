@@ -75,7 +75,7 @@ describe.each(FORMS)('%s', (_, needed, bytes) => {
       csvPath: await t.archive.localPath(sha256),
     });
     expect(checked).toMatchObject({ outcome: 'checked' });
-    expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', proof: 'hash' });
+    expect(await loadArchived(t, sha256)).toMatchObject({ outcome: 'loaded', proof: 'announced' });
     const rows = await t.query(ROWS);
     expect(rows.at(-1)).toMatchObject({
       ...{ tenant: 'Acme, "Inc."', day: '2026-02-03', origin: '00501', weight: '2.5000' },
