@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { shortName } from '../lib/wire/text.ts';
 import { comparedPeriod as comparedPeriodOf, type Period } from '../reports/period.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 
@@ -73,12 +74,20 @@ export function withQuery(
   const parameters = new URLSearchParams();
   for (const name of Object.keys(query)) {
     if (Object.hasOwn(changes, name)) continue;
-    for (const value of all(query, name)) if (value !== '' || meansNone(name)) parameters.append(name, value);
+    for (const value of all(query, name))
+      if (value !== '' || meansNone(name)) parameters.append(name, short(name, value));
   }
-  for (const [name, value] of Object.entries(changes)) if (value !== null) parameters.append(name, value);
+  for (const [name, value] of Object.entries(changes))
+    if (value !== null) parameters.append(name, short(name, value));
   const text = parameters.toString();
   return text === '' ? path : `${path}?${text}`;
 }
+
+function short(name: string, value: string): string {
+  return NAMING.includes(name) || name.startsWith('is_') ? shortName(value) : value;
+}
+
+const NAMING: readonly string[] = ['partner', 'tenant', 'carrier', 'zone'];
 
 function meansNone(name: string): boolean {
   return name === 'zone' || name.startsWith('is_');

@@ -1,3 +1,4 @@
+import { shortName } from '../lib/wire/text.ts';
 import { reportColumn } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
@@ -27,11 +28,11 @@ export function choicesOf(context: PageContext): Promise<Choices> {
       names: await run('names-of-ids'),
     }));
     const valuesOf = (filter: string): string[] =>
-      rows.filter((row) => row.filter === filter).map((row) => String(row.value));
+      rows.filter((row) => row.filter === filter).map((row) => shortName(String(row.value)));
     return {
       ...{ carriers: valuesOf('carriers'), tenants: valuesOf('tenants'), zones: valuesOf('zones') },
       ...{ currencies: valuesOf('currencies'), partners: valuesOf('partners') },
-      names: new Map(names.map(({ id, name }) => [String(id), String(name)])),
+      names: new Map(names.map(({ id, name }) => [String(id), shortName(String(name))])),
     };
   });
 }

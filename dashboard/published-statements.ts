@@ -1,4 +1,5 @@
 import { listValue } from '@duckdb/node-api';
+import { markOfShortName } from '../lib/wire/text.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { type RunStatement, statementsOn } from '../reports/invoices/invoice-questions.ts';
 import { openPublishedFile, withTimeLimit } from '../reports/open-published-file.ts';
@@ -37,5 +38,12 @@ export function runInvoices(
   { sort, limit, offset = 0, states = [], tenants = [], search = null }: InvoicesRequest,
 ): Promise<readonly ReportRow[]> {
   const list = (values: readonly string[]) => (values.length > 0 ? listValue([...values]) : null);
-  return run('invoices', { sort, limit, offset, search, states: list(states), tenants: list(tenants) });
+  return run('invoices', {
+    sort,
+    limit,
+    offset,
+    search,
+    states: list(states),
+    tenants: list(tenants.map((tenant) => markOfShortName(tenant) ?? tenant)),
+  });
 }

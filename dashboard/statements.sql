@@ -46,6 +46,7 @@ with matching as (
                 lower(name)
                 for name in coalesce(t.names, []) || [i.tenant, i.partner_tenant_id, i.tenant_id, t.partner_tenant_id]
             ]
+            || [left(sha256(name), 12) for name in coalesce(t.names, []) || [i.tenant]]
         )
     )
     and (

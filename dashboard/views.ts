@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { shortName } from '../lib/wire/text.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';
@@ -68,6 +69,7 @@ function withDarkScheme(css: string): string {
 const HELPERS = {
   ...{ count, money, instant, stateLabel, withCode, copyable, icon, stateBadge },
   attribute: escapeAttribute,
+  inPath: (name: unknown) => encodeURIComponent(shortName(String(name))),
   escape: escapeHtml,
 } as const;
 

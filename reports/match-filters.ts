@@ -1,6 +1,7 @@
 /** Tenants and partners match by id or name, all values in any case. */
 
 import { nearestNames } from '../lib/config/did-you-mean.ts';
+import { markOfShortName, shortName } from '../lib/wire/text.ts';
 import { invalidFilter } from './errors.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';
@@ -115,6 +116,9 @@ function candidatesFor(
 ): readonly Candidate[] {
   const by = (isMeant: (text: string) => boolean): readonly Candidate[] =>
     candidates.filter(({ ids, names }) => [...ids, ...names].some(isMeant));
+  const mark = markOfShortName(value);
+  const shortened = mark === null ? [] : by((text) => markOfShortName(shortName(text)) === mark);
+  if (shortened.length > 0) return shortened;
   const folded = by((text) => text.toLowerCase() === value.toLowerCase());
   if (filter !== 'tenant' && filter !== 'partner') return folded;
   const exact = by((text) => text === value);

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { shortName } from '../../lib/wire/text.ts';
 import { isForPrograms, one, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
@@ -68,7 +69,12 @@ const MIN_LETTERS = 4;
 
 function shipmentHit(number: string, lines: number): Hit {
   const more = `${lines} ${lines === 1 ? 'line' : 'lines'}`;
-  return { kind: 'shipment', name: number, more, address: `/shipments/${encodeURIComponent(number)}` };
+  return {
+    kind: 'shipment',
+    name: number,
+    more,
+    address: `/shipments/${encodeURIComponent(shortName(number))}`,
+  };
 }
 
 const ADDRESSES = {

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { markOfShortName } from '../../lib/wire/text.ts';
+import { withQuery } from '../address.ts';
 import { asOfNow, type PageContext, readPublished, sendMessage, sendPage } from '../page-context.ts';
 
 export interface TracedShipment {
@@ -19,6 +21,8 @@ export type Explain = (trackingNumber: string) => Promise<readonly TracedShipmen
 export function registerShipment(app: FastifyInstance, context: PageContext, explain: Explain | null): void {
   app.get<{ Params: { number: string } }>('/shipments/:number', async (request, reply) => {
     const { number } = request.params;
+    if (markOfShortName(number) !== null)
+      return reply.redirect(withQuery('/shipments', {}, { is_tracking_number: number, level: 'all' }), 302);
     const { rows, asOf } = await readPublished(context, async (run) => ({
       rows: await run('tracked', { text: number, letters: number.toUpperCase() }),
       asOf: await asOfNow(run),

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { shortName } from '../../lib/wire/text.ts';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { columnLabel, displayCell, grouped } from '../../reports/render/labels.ts';
@@ -203,6 +204,6 @@ function cellsOf(rows: readonly ReportRow[], columns: readonly ReportColumn[]) {
 function addressOf(column: string, row: ReportRow): string | null {
   const cell = row[column] ?? null;
   if (cell === null) return null;
-  if (column === 'tracking_number') return `/shipments/${encodeURIComponent(String(cell))}`;
+  if (column === 'tracking_number') return `/shipments/${encodeURIComponent(shortName(String(cell)))}`;
   return column === 'invoice_number' || column === 'invoice_id' ? `/invoices/${row.invoice_id}` : null;
 }

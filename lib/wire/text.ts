@@ -3,6 +3,7 @@
  * character would stop every statement that the record is part of.
  */
 
+import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
 
 export function wellFormed(text: string): string {
@@ -108,4 +109,17 @@ export function uuidOrNull(text: string | undefined): string | null {
   return text !== undefined && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
     ? text.toLowerCase()
     : null;
+}
+
+const MAX_NAME_LENGTH = 120;
+
+/** For addresses and forms: the beginning of a long name with a part of its SHA-256, by which it is found again. */
+export function shortName(name: string): string {
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  return `${beginningOf(name, MAX_NAME_LENGTH - 20)}…${createHash('sha256').update(name).digest('hex').slice(0, 12)}`;
+}
+
+/** The part of the SHA-256 that names the whole; null: no shortened name. */
+export function markOfShortName(name: string): string | null {
+  return /^.{80,}…([0-9a-f]{12})$/su.exec(name)?.[1] ?? null;
 }

@@ -1,4 +1,5 @@
 import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { shortName } from '../../lib/wire/text.ts';
 import type { ReportRow } from '../cells.ts';
 import { percentOf } from '../compare.ts';
 import { incompleteLabel } from '../completeness.ts';
@@ -149,7 +150,7 @@ function nameOf({ columns }: ReportResult, row: ReportRow): string {
   const names = columns
     .slice(0, end < 1 ? 1 : end)
     .filter(({ name, isDetail }) => !isDetail && name !== 'currency_code' && name !== 'partner_id');
-  return names.map(({ name }) => row[name] ?? '(none)').join(' · ');
+  return names.map(({ name }) => shortName(String(row[name] ?? '(none)'))).join(' · ');
 }
 
 function counted(count: number, noun: string): string {

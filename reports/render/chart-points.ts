@@ -1,4 +1,4 @@
-import { visible } from '../../lib/wire/text.ts';
+import { shortName, visible } from '../../lib/wire/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportRow } from '../cells.ts';
 
@@ -48,5 +48,5 @@ export function plus(one: string, other: string): string {
 }
 
 function label(cell: unknown): string {
-  return cell === null || cell === undefined || cell === '' ? '(none)' : visible(String(cell));
+  return cell === null || cell === undefined || cell === '' ? '(none)' : visible(shortName(String(cell)));
 }

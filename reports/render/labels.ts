@@ -1,6 +1,6 @@
 /** For people; JSON, CSV and Parquet do not use them. */
 
-import { visible } from '../../lib/wire/text.ts';
+import { beginningOf, visible } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
 import type { ReportHead, ReportResult } from '../report-result.ts';
@@ -111,9 +111,13 @@ export function plural(count: number, noun: string): string {
   return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Amounts have the decimals of their currency, other decimals two. */
+const MAX_TEXT = 200;
+
+/** Long texts are cut. Amounts have the decimals of their currency, other decimals two. */
 export function displayCell(row: ReportRow, column: ReportColumn) {
   const cell = row[column.name] ?? null;
+  if (column.type === 'text' && typeof cell === 'string' && cell.length > MAX_TEXT)
+    return { text: `${visible(beginningOf(cell, MAX_TEXT))}…`, exact: cell, isNegative: false };
   const exact = cellLabel(cell, column);
   if (cell === null || column.type !== 'decimal')
     return { text: exact, exact: null, isNegative: isBelowZero(cell) };

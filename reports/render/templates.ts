@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import { visible } from '../../lib/wire/text.ts';
+import { beginningOf, visible } from '../../lib/wire/text.ts';
 
 /** Read at once, so that a running process does not mix them with those of a newly installed version. */
 export function templatesIn(folder: URL): Eta {
@@ -13,7 +13,8 @@ export function templatesIn(folder: URL): Eta {
     views,
     autoTrim: false,
     cache: true,
-    escapeFunction: (value: unknown) => (value === null || value === undefined ? '' : escapeHtml(value)),
+    escapeFunction: (value: unknown) =>
+      value === null || value === undefined ? '' : escapeHtml(shown(value)),
   });
   eta.readFile = (path) => {
     const text = texts.get(path);
@@ -21,6 +22,16 @@ export function templatesIn(folder: URL): Eta {
     return text;
   };
   return eta;
+}
+
+const MAX_SHOWN = 1_000;
+const MAX_ADDRESS = 20_000;
+
+/** A name of any length, of which a page has many, must not make it large. Data and files contain it whole. */
+function shown(value: unknown): string {
+  const text = String(value);
+  const most = text.startsWith('/') ? MAX_ADDRESS : MAX_SHOWN;
+  return text.length <= most ? text : `${beginningOf(text, most)}…`;
 }
 
 /**

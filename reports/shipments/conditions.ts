@@ -4,7 +4,7 @@
  */
 
 import { didYouMean } from '../../lib/config/did-you-mean.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
+import { markOfShortName, uuidOrNull } from '../../lib/wire/text.ts';
 import { invalidFilter } from '../errors.ts';
 import { checkDay } from '../period.ts';
 
@@ -125,7 +125,14 @@ function exactSql(column: string, values: readonly string[], bind: Bind): readon
       throw invalidFilter(`There are no more than ${MAX_PROBLEMS} kinds of problems.`);
     return [...none, ...known.flatMap((value) => anyOf(expression, compared)([value], bind))];
   }
-  return [...none, ...anyOf(expression, compared)(known, bind)];
+  // A page shortens long names in addresses.
+  const marks = known.flatMap((value) => markOfShortName(value) ?? []);
+  const whole = known.filter((value) => markOfShortName(value) === null);
+  return [
+    ...none,
+    ...anyOf(expression, compared)(whole, bind),
+    ...anyOf(`left(sha256(cast(${expression} as varchar)), 12)`, '?')(marks, bind),
+  ];
 }
 
 function anyOf(expression: string, compared: string): Condition['sql'] {
