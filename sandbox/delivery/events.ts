@@ -26,14 +26,17 @@ export interface EventParts {
   readonly skewMs: number;
 }
 
+const REPEATED_EVENT_ID = 'eeeeeeee-0000-4000-8000-000000000000';
+
 /** @param faults null: an event without faults */
 export function buildEvent(parts: EventParts, faults: Faults | null, moment: Moment): BillingEvent {
   const { eventId, invoice, testEvent } = parts;
   const isV2 = (faults?.strike('schema-v2', moment) ?? null) !== null;
   const eventTimestamp = new Date(parts.at.getTime() + parts.skewMs).toISOString();
   const fields = invoiceFields(parts);
+  const isRepeated = (faults?.strike('repeated-event-id', moment) ?? null) !== null;
   const metadata = {
-    eventId,
+    eventId: isRepeated ? REPEATED_EVENT_ID : eventId,
     eventTimestamp,
     eventType: parts.eventType,
     partnerId: parts.partner.partnerId,

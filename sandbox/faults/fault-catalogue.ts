@@ -104,6 +104,7 @@ export const FAULTS = {
   'unknown-event-type': fault('a further event with an unknown type', ['event'], {
     params: { eventType: 'invoice_adjusted' },
   }),
+  'repeated-event-id': fault('the event has the id of every other event with this fault', ['event']),
   'schema-v2': fault('the event has payloadSchemaVersion v2 and another shape of total', ['event']),
 } as const satisfies Record<string, FaultDefinition>;
 
