@@ -1,4 +1,5 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
+import { jsonOrNull } from '../lib/wire/text.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';
@@ -43,6 +44,7 @@ export async function completenessOf(
       billedTo: typeof rows[0]?.billed_to === 'string' ? rows[0].billed_to : null,
     }),
     notCounted: parts.length === 0 ? null : `${parts.join('; ')}.`,
+    stated: (jsonOrNull(String(rows[0]?.totals ?? '{}')) ?? {}) as Completeness['stated'],
   };
 }
 

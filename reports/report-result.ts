@@ -25,6 +25,8 @@ import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 export interface Completeness {
   readonly stillOpen: string | null;
   readonly notCounted: string | null;
+  /** Decimal text by currency: what the known invoices that are not counted state. */
+  readonly stated: Readonly<Record<string, string>>;
 }
 
 export interface ReportHead {

@@ -1,11 +1,11 @@
-import { toTenThousandths } from '../../lib/wire/decimal.ts';
+import { sumOfAmounts, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
-import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
+import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';
 import { comparedDaysOf, comparisonNotes, incompleteLabel } from '../../reports/completeness.ts';
 import { comparedPeriod, daysName, type Period, parsePeriod, periodBounds } from '../../reports/period.ts';
 import type { LeadTo } from '../../reports/render/html-page.ts';
-import { displayCell } from '../../reports/render/labels.ts';
+import { displayCell, grouped } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
@@ -69,7 +69,10 @@ export async function spendOf(context: PageContext, query: Query, months: readon
       .filter(({ currency_code }) => currency_code === currency)
       .flatMap((row) =>
         MEASURES.map(([label, name]) => ({
-          ...tileOf(name, row, { now: now.totals.columns, before: then.totals.rows, months, incomplete }),
+          ...tileOf(name, row, {
+            ...{ now: now.totals.columns, before: then.totals.rows, months, incomplete },
+            stated: name === 'billing_cost' ? now.completeness.stated : {},
+          }),
           ...{
             label,
             address:
@@ -116,11 +119,13 @@ function tileOf(
     before,
     months,
     incomplete,
+    stated,
   }: {
     readonly now: readonly ReportColumn[];
     readonly before: readonly ReportRow[];
     readonly months: readonly ReportRow[];
     readonly incomplete: string | null;
+    readonly stated: Readonly<Record<string, string>>;
   },
 ) {
   const column = now.find((each) => each.name === name);
@@ -128,7 +133,10 @@ function tileOf(
   const isSame = (other: ReportRow): boolean =>
     other.currency_code === row.currency_code && (other.partner_id ?? null) === (row.partner_id ?? null);
   const former = before.find(isSame);
-  const change = changeOf(row, former, name);
+  const change = changeOf(row[name], former?.[name]);
+  const missing = stated[String(row.currency_code)];
+  const whole = missing === undefined ? null : sumOfAmounts([String(row[name] ?? '0'), missing]);
+  const withMissing = whole === null ? null : changeOf(whole, former?.[name]);
   const line = months
     .filter(isSame)
     .slice(-MAX_MONTHS)
@@ -137,7 +145,10 @@ function tileOf(
   return {
     ...{ value: displayCell(row, column).text, exact: displayCell(row, column).exact },
     before: former === undefined ? '' : displayCell(former, column).text,
-    change: change === null || incomplete === null ? change : `${change} (${incomplete})`,
+    change: [
+      ...(change === null ? [] : [incomplete === null ? change : `${change} (${incomplete})`]),
+      ...(withMissing === null ? [] : [`${withMissing} with invoices that are not counted, as stated`]),
+    ].join('; '),
     points: line
       .map(
         (value, at) =>
@@ -147,12 +158,11 @@ function tileOf(
   };
 }
 
-function changeOf(row: ReportRow, former: ReportRow | undefined, name: string): string | null {
-  const [now, before] = [row[name] ?? null, former?.[name] ?? null];
-  if (now === null || before === null) return null;
+function changeOf(now: ReportCell | undefined, before: ReportCell | undefined): string | null {
+  if ((now ?? null) === null || (before ?? null) === null) return null;
   const [one, other] = [toTenThousandths(String(now)), toTenThousandths(String(before))];
   const percent = percentOf(one - other, other);
-  return percent === null ? null : `${one > other ? '+' : ''}${percent} %`;
+  return percent === null ? null : `${one > other ? '+' : ''}${grouped(percent)} %`;
 }
 
 function moversOf(

@@ -127,7 +127,7 @@ function actionsOf(
     })),
     ...contradicted.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ ...invoice(row), since: instant(row.loaded_at) },
-      what: `Its rows contradict its header: ${row.discrepancy_rules}`,
+      what: `Its file differs from what was stated: ${rulesInWords(row.discrepancy_rules)}`,
     })),
     ...gaps.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ address: '/reports/gaps', name: `after ${row.after_invoice}`, tenant: row.tenant },
@@ -179,3 +179,17 @@ function withoutSums(error: unknown, request: FastifyRequest) {
   const nothing = { spend: null, gaps: null, months: null, asOf: null };
   return { ...nothing, spendProblem: error.message, notes: [], charts: [] };
 }
+
+function rulesInWords(rules: ReportRow[string] | undefined): string {
+  const named = String(rules ?? '').split(', ');
+  return named.map((rule) => RULES[rule] ?? rule.replaceAll('-', ' ')).join(', ');
+}
+
+const RULES: Readonly<Record<string, string>> = {
+  'total-amount': 'the total',
+  'shipment-count': 'the number of lines',
+  currency: 'the currency',
+  period: 'the billing period',
+  'announced-hash': 'the file that was announced',
+  'announced-size': 'the size that was announced',
+};

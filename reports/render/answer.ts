@@ -90,16 +90,16 @@ function comparedText(result: ReportResult, rows: readonly ReportRow[]): string 
 function differenceText(now: bigint, before: bigint): string {
   const percent = percentOf(now - before, before);
   if (now === before) return 'as much as';
-  const size = percent === null ? '' : `${roundedTo(percent.replace('-', ''), 1)} % `;
+  const size = percent === null ? '' : `${grouped(roundedTo(percent.replace('-', ''), 1))} % `;
   return `${size}${now < before ? 'less' : 'more'} than`;
 }
 
 function changeText({ change_percent: percent, difference }: ReportRow): string {
   const text =
     percent === null || percent === undefined
-      ? roundedTo(String(difference), 2)
-      : `${roundedTo(String(percent), 1)} %`;
-  return text.startsWith('-') ? text.replace('-', '−') : `+${text}`;
+      ? grouped(roundedTo(String(difference), 2))
+      : `${grouped(roundedTo(String(percent), 1))} %`;
+  return text.startsWith('-') ? text : `+${text}`;
 }
 
 function bridgeText(rows: readonly ReportRow[]): string {
@@ -119,7 +119,8 @@ function bridgeText(rows: readonly ReportRow[]): string {
 }
 
 function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
-  const latest = rows.at(-1);
+  const open = rows.filter(({ is_open: isOpen }) => isOpen === true);
+  const latest = rows.filter((row) => !open.includes(row)).at(-1);
   if (latest === undefined || rows.length < 2) return spentText(result, rows);
   const name = escapeHtml(nameOf(result, latest));
   const change = changeText({
@@ -127,7 +128,11 @@ function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
     difference: latest.change_on_previous ?? '0',
   });
   const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${counted(rows.length, 'row')}`;
-  return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} compared with the one before; ${total}.`;
+  const unfinished = open.map(
+    (row) =>
+      `; ${escapeHtml(nameOf(result, row))}, still open, ${money(amountOf(row, 'billing_cost'), rows)}`,
+  );
+  return `${name} ${money(amountOf(latest, 'billing_cost'), rows)}, ${change} compared with the one before${unfinished.join('')}; ${total}.`;
 }
 
 function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
@@ -174,5 +179,5 @@ function money(amount: bigint, rows: readonly ReportRow[]): string {
 
 function signed(amount: string, rows: readonly ReportRow[]): string {
   const text = grouped(roundedTo(amount, digitsOf(String(rows[0]?.currency_code ?? ''))));
-  return text.startsWith('-') ? text.replace('-', '−') : `+${text}`;
+  return text.startsWith('-') ? text : `+${text}`;
 }

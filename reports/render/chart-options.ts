@@ -87,7 +87,8 @@ function categoryAxis(names: readonly string[]) {
   return {
     type: 'category',
     data: names,
-    axisLabel: { color: INK, hideOverlap: true },
+    // The last label, which may mark an incomplete month, is never left out.
+    axisLabel: { color: INK, hideOverlap: true, showMaxLabel: true },
     axisLine: { lineStyle: { color: INK } },
     axisTick: { show: false },
   };

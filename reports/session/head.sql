@@ -79,12 +79,14 @@ billed as (
     )
     where day <= known_on()
 ),
-missing as (
+absent as (
     select
         coalesce(invoice_number, cast(invoice_id as varchar)) as number,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         if(load_id is null, state, 'finalized') as state,
         cast(cast(stated_total_amount as decimal(38, 2)) as varchar) || ' ' || stated_currency_code as stated,
+        stated_total_amount,
+        stated_currency_code,
         count(*) over () as found
     from dated
     where not is_loaded
@@ -93,10 +95,21 @@ missing as (
     and (currency_code is null or matches_currency(currency_code))
     and ($from is null or last_day is null or last_day >= cast($from as date))
     and ($to is null or first_day is null or first_day <= cast($to as date))
-    order by number
-    limit 3
+),
+stated as (
+    select json_group_object(stated_currency_code, total) as totals
+    from (
+        select stated_currency_code, cast(sum(stated_total_amount) as varchar) as total
+        from absent
+        where stated_total_amount is not null and stated_currency_code is not null
+        group by all
+    )
+),
+missing as (
+    from absent order by number limit 3
 )
-select b.billed_to, m.number, m.tenant, m.state, m.stated, coalesce(m.found, 0) as found
+select b.billed_to, m.number, m.tenant, m.state, m.stated, coalesce(m.found, 0) as found, t.totals
 from billed as b
+cross join stated as t
 left join missing as m on true
 order by m.number

@@ -6,6 +6,8 @@
 --   against the month before and the same month of the year before; with `grain=week`, the week before and the week 52
 --   weeks before. They are empty when that period has no lines within the filters, a percentage also when its cost is
 --   not above zero. `cost_per_shipment` is per package; a package with lines in two months counts in both.
+--   `is_open`: the month (or week) ends on the day of the publication or later, so its changes are not those of a whole
+--   one.
 -- order: currency; month (or week)
 -- limits: A recent month may be incomplete, since carriers bill late (see `accrual`).
 -- units: billable_weight_lb lb, cost_per_lb money/lb, change_on_previous_percent %, change_on_year_percent %,
@@ -57,7 +59,8 @@ select
     change_percent(m.billing_cost, p.billing_cost) as change_on_previous_percent,
     m.billing_cost - y.billing_cost as change_on_year,
     change_percent(m.billing_cost, y.billing_cost) as change_on_year_percent,
-    credited_percent(m.billing_cost, m.credits) as credited_percent
+    credited_percent(m.billing_cost, m.credits) as credited_percent,
+    if($grain = 'week', m.start + 6, last_day(m.start)) >= known_on() as is_open
 from months as m
 left join repeats_by(period_start(report_date, $grain), null, null, null) as r
     on r.a = m.start and r.currency_code = m.currency_code

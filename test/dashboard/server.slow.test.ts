@@ -248,7 +248,7 @@ describe('reports', () => {
     );
     expect(page?.status).toBe(200);
     expect(page?.text).toMatch(/role="alert"><div>Spend: Report .* was stopped after 4 s\./);
-    expect(page?.text).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page?.text).toMatch(/INV-WRONG.*Its file differs from what was stated: /);
     expect(page?.text).not.toContain('No shipments are loaded yet.');
     expect([data?.status, data?.text]).toEqual([503, expect.stringContaining('stopped after 4 s')]);
     await hasty.close();
@@ -275,7 +275,7 @@ describe('the published file', () => {
     ]);
     const running = await dashboardOver(copy.path, { streamAfterMs: 60_000 });
     const page = await (await fetch(running.url)).text();
-    expect(page).toMatch(/INV-WRONG.*Its rows contradict its header: /);
+    expect(page).toMatch(/INV-WRONG.*Its file differs from what was stated: /);
     expect(page).not.toContain('INV-LATE');
     const list = await (await fetch(`${running.url}/invoices`)).text();
     expect(list).toMatch(/INV-WRONG.*<td>contradicted<\/td>/);

@@ -210,6 +210,7 @@ describe('summary', () => {
         change_on_year: null,
         change_on_year_percent: null,
         credited_percent: creditedOf(group),
+        is_open: month >= '2026-04',
       };
     });
     expect(sorted(await answer('summary'))).toEqual(sorted(expected));

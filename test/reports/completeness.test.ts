@@ -43,6 +43,21 @@ const october = { from: '2026-10-01', to: '2026-10-31' };
 const NOT_COUNTED =
   '4 known invoices: A-7 of Acme (draft, 0.00 USD), B-1 of beta (waiting to be loaded, 1,234.50 USD), C-1 of Acme (needs attention, 0.00 USD) and 1 more.';
 
+test('states a change with and without known invoices that are not counted, and that a month is open', async () => {
+  const page = await (await fetch(`${dashboard.url}/?from=2026-10-01&to=2026-10-31`)).text();
+  // 10.00 in September and in October, for which 1,234.50 are stated that are not counted.
+  expect(page).toContain('0.00 % (incomplete); +12,345.00 % with invoices that are not counted, as stated');
+  const summary = await runReport({ databasePath: fixture.path, name: 'summary' });
+  expect(summary.rows.map(({ month, is_open: isOpen }) => [month, isOpen])).toEqual([
+    ['2026-08', false],
+    ['2026-09', false],
+    ['2026-10', false],
+    ['2026-11', true],
+  ]);
+  const html = String((await renderReport(summary, 'html')).body);
+  expect(html).toMatch(/2026-10 <b[^>]*>10.00 USD<\/b>, .* one before; 2026-11, still open, <b/);
+});
+
 test('names known invoices that are not counted in the report, its exports, its page and the scheduled report', async () => {
   const runWith = (filters: object, databasePath = fixture.path) =>
     runReport({ databasePath, name: 'tenants', filters });

@@ -88,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(WAYS.map((way) => at[way].t.close())));
 
 /** Columns that state how and when an invoice arrived, or what an import does not know. */
-const OF_ARRIVAL = /(_at|_since|_in_state|^age|^is_stuck|file_source|version)$/;
+const OF_ARRIVAL = /(^proof$|^verdict$|_at|_since|_in_state|^age|^is_stuck|file_source|version)$/;
 const UNKNOWN_TO_IMPORTS =
   /(_id|_number|_numbers|number|_date|level|due|^tenant|stated|difference|proof|verdict|grade|^total|usual|percent|open|cash|not_|invoice_|state)/;
 
