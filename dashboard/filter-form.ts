@@ -19,12 +19,17 @@ const CHOICES = [
 export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>> & {
   /** Tenants and partners by id. */
   readonly names: ReadonlyMap<string, string>;
+  /** How many values a filter has, by its name; the lists have the largest. */
+  readonly known: ReadonlyMap<string, number>;
 };
+
+/** A file may have as many carriers or zones as lines; a page with all of them would have a hundred megabytes. */
+const MAX_CHOICES = 200;
 
 export function choicesOf(context: PageContext): Promise<Choices> {
   return context.cache.present('choices', async () => {
     const { rows, names } = await readPublished(context, async (run) => ({
-      rows: await run('choices'),
+      rows: await run('choices', { most: MAX_CHOICES }),
       names: await run('names-of-ids'),
     }));
     const valuesOf = (filter: string): string[] =>
@@ -33,6 +38,7 @@ export function choicesOf(context: PageContext): Promise<Choices> {
       ...{ carriers: valuesOf('carriers'), tenants: valuesOf('tenants'), zones: valuesOf('zones') },
       ...{ currencies: valuesOf('currencies'), partners: valuesOf('partners') },
       names: new Map(names.map(({ id, name }) => [String(id), shortName(String(name))])),
+      known: new Map(rows.map(({ filter, known }) => [String(filter), Number(known)])),
     };
   });
 }
@@ -50,8 +56,20 @@ export async function filterFields(
       ...{ name, label, chosen: all(query, name) },
       // A chosen value stays offered, even when the file no longer contains it.
       values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
+      ...{ listed: choices[filter].length, known: choices.known.get(filter) ?? 0 },
     })).filter(({ values }) => values.length > 0),
   };
+}
+
+/** The form's field for a value that its list leaves out: a field without a text must not choose the lines without a zone. */
+export function mergeTypedChoices(query: Query): Query {
+  const typed = CHOICES.filter(({ name }) => all(query, `other_${name}`).some((value) => value !== ''));
+  const merged = typed.map(({ name }) => [
+    name,
+    [...all(query, name), ...all(query, `other_${name}`).filter(Boolean)],
+  ]);
+  const others = Object.entries(query).filter(([name]) => !name.startsWith('other_'));
+  return { ...Object.fromEntries(others), ...Object.fromEntries(merged) };
 }
 
 export function periodMenu(query: Query, path: string): PeriodMenu {

@@ -9,7 +9,7 @@ import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 import type { ReportHead, ReportResult } from '../reports/report-result.ts';
-import { openReportSession, type ReportSession } from '../reports/report-session.ts';
+import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.ts';
 import { addressOfPage, isForPrograms } from './address.ts';
 import type { PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
@@ -46,9 +46,10 @@ export function withReports<T>(
   { publishedPath, timeLimitMs, inTurn }: PageContext,
   filters: ReportFilters,
   work: (session: ReportSession) => Promise<T>,
+  limits: Pick<SessionRequest, 'maxRows'> = {},
 ): Promise<T> {
   return inTurn(async () => {
-    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters });
+    const session = await openReportSession({ databasePath: publishedPath, timeLimitMs, filters, ...limits });
     try {
       return await work(session);
     } finally {
@@ -116,7 +117,19 @@ export async function sendPage(
 ): Promise<FastifyReply> {
   const { data } = page;
   if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
-  return reply.type('text/html; charset=utf-8').send(await framed(context, page, lead));
+  return reply.type('text/html; charset=utf-8').send(await bounded(context, page, lead));
+}
+
+/** All lists of pages have limits; names in them may still be long. */
+const MAX_PAGE_BYTES = 3_000_000;
+
+export async function bounded(context: PageContext, page: PublishedPage, lead: string): Promise<string> {
+  const html = await framed(context, page, lead);
+  const bytes = Buffer.byteLength(html);
+  if (bytes <= MAX_PAGE_BYTES) return html;
+  const megabytes = (bytes / 1_000_000).toFixed(0);
+  const message = `This page would have ${megabytes} MB, and a page has at most ${MAX_PAGE_BYTES / 1_000_000}. Narrow it by a filter, or download the data.`;
+  return framed(context, { ...page, view: 'message', values: { message } });
 }
 
 export async function sendFramed(
@@ -140,7 +153,7 @@ export function sendMessage(
   return sendFramed(context, reply, page);
 }
 
-export async function framed(context: PageContext, page: PublishedPage, lead = ''): Promise<string> {
+async function framed(context: PageContext, page: PublishedPage, lead = ''): Promise<string> {
   const { environment, health, canAct, plugins } = context;
   const { title, section, view, values, asOf, period = '' } = page;
   const around: Frame = {

@@ -12,7 +12,7 @@ import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
 import type { Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
-import { periodMenu } from './filter-form.ts';
+import { mergeTypedChoices, periodMenu } from './filter-form.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.ts';
@@ -74,6 +74,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   });
   if (operator !== null) answerPreflights(app, settings.admin);
   app.addHook('onRequest', guard);
+  app.addHook('preHandler', async (request) => {
+    request.query = mergeTypedChoices(request.query as Query);
+  });
   app.addHook('onSend', async (_request, reply) => {
     for (const [name, value] of Object.entries(HEADERS))
       if (!reply.hasHeader(name)) reply.header(name, value);

@@ -122,6 +122,13 @@ where tracking_number in ($text, $letters)
 order by ship_date, invoice_id, row_number
 limit 200
 
+-- name: found-carriers
+select carrier, count(*) over () as found
+from (select distinct carrier from shipments)
+where contains(lower(carrier), lower($text))
+order by carrier
+limit 20
+
 -- name: tracked-part
 select tracking_number, count(*) as lines, count(*) over () as found
 from shipments
@@ -136,26 +143,49 @@ union
 select partner_id, partner from partners where partner_id is not null and partner is not null
 
 -- name: choices
--- One query for each column: DuckDB finds the few values by the column's own dictionary.
-select 'tenants' as filter, coalesce(tenant, partner_tenant_id, tenant_id) as value
-from (select distinct tenant, partner_tenant_id, tenant_id from tenants)
-union
-select 'tenants', partner
-from partners
-where partner is not null
-union all
--- One value is no choice.
-select 'partners', partner_id
-from partners
-where partner_id is not null and (select count(partner_id) from partners) > 1
-union all
-select 'carriers', carrier
-from (select distinct carrier from shipments)
-union all
-select 'zones', coalesce(carrier_zone, '')
-from (select distinct carrier_zone from shipments)
-union all
-select distinct 'currencies', unnest(string_split(currencies, ','))
-from invoices
-where shipments > 0 and voided_at is null
+-- The largest values of each filter: of carriers and zones by cost in any currency, of the others by invoices. Every list has a limit,
+-- since a file may have as many values as lines.
+with
+tenant_names as (
+    select coalesce(tenant, partner_tenant_id, tenant_id) as value, invoices
+    from tenants
+    union all
+    select partner, invoices
+    from partners
+    where partner is not null
+),
+every as (
+    select 'tenants' as filter, value, null as currency_code, sum(invoices) as size
+    from tenant_names
+    group by value
+    union all
+    -- One value is no choice.
+    select 'partners', partner_id, null, invoices
+    from partners
+    where partner_id is not null and (select count(partner_id) from partners) > 1
+    union all
+    select 'carriers', carrier, currency_code, sum(billing_cost)
+    from shipments
+    group by carrier, currency_code
+    union all
+    select 'zones', coalesce(carrier_zone, ''), currency_code, sum(billing_cost)
+    from shipments
+    group by carrier_zone, currency_code
+    union all
+    select 'currencies', value, null, count(*)
+    from (select unnest(string_split(currencies, ',')) as value from invoices where shipments > 0 and voided_at is null)
+    group by value
+),
+ranked as (
+    select filter, value, row_number() over (partition by filter, currency_code order by size desc, value) as place
+    from every
+),
+placed as (
+    select filter, value, row_number() over (partition by filter order by min(place), value) as place, count(*) over (partition by filter) as known
+    from ranked
+    group by filter, value
+)
+select filter, value, known
+from placed
+where place <= $most
 order by filter, value

@@ -33,7 +33,13 @@ export async function readCheckedYaml<T>(
   };
   const [syntax] = document.errors;
   if (syntax !== undefined) return fail(lineAt(syntax.pos[0]), `this is no YAML (${syntax.code})`);
-  const parsed = schema.safeParse(document.toJS() ?? {});
+  let content: unknown;
+  try {
+    content = document.toJS();
+  } catch {
+    return fail(1, 'it has an alias (*name) without an anchor, or too many');
+  }
+  const parsed = schema.safeParse(content ?? {});
   if (!parsed.success) {
     const [{ path: where, message } = { path: [], message: '' }] = parsed.error.issues;
     // `rules.0.when` becomes `when`: the line shows the list and the position in it.

@@ -34,6 +34,8 @@ export interface SessionRequest {
   readonly tables?: OptionalTables;
   /** For the whole session; 60 000 by default. */
   readonly timeLimitMs?: number;
+  /** Of a report's answer, for readers that show a part of it: the rows with the largest cost, with the sums of all. */
+  readonly maxRows?: number;
 }
 
 const DEFAULT_TIME_LIMIT_MS = 60_000;
@@ -59,8 +61,10 @@ export async function openReportSession(request: SessionRequest) {
     const counts = await session.count();
     const values = bindParameters(report, parameters);
     const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
-    const { columns, rows, found, whole } = await answerEachPartner(file, { report, values, session });
-    if (found > rows.length && parameters.limit === undefined) {
+    const { columns, rows, found, whole } = await answerEachPartner(file, {
+      ...{ report, values, session, maxRows: request.maxRows ?? null },
+    });
+    if (found > rows.length && parameters.limit === undefined && request.maxRows === undefined) {
       throw invalidFilter(
         `Report ${report.name} has ${found} rows, and lists at most ${values.texts.limit} of a partner and currency by default: narrow it, or set its parameter limit, for all rows to ${found}.`,
       );
@@ -132,9 +136,10 @@ async function answerEachPartner(
     readonly report: ReportDefinition;
     readonly values: BoundParameters;
     readonly session: Prepared;
+    readonly maxRows: number | null;
   },
 ): Promise<Answer> {
-  const { report, values, session } = request;
+  const { report, values, session, maxRows } = request;
   const isAlone = session.partners.length === 1;
   const answers: Answer[] = [];
   try {
@@ -143,7 +148,8 @@ async function answerEachPartner(
       if (!isAlone) await selectPartner(file, partner ?? '');
       await createSharedViews(file, report.sql);
       const partnerId = partner === '' ? null : partner;
-      const reader = await file.query(sql);
+      const listed = maxRows === null ? { sql, totals: null } : await largestRows(file, sql, maxRows);
+      const reader = await file.query(listed.sql);
       const all = readColumns(reader, report);
       const columns = visibleColumns(all, report, values);
       const rows = readRows(reader, all, {
@@ -153,7 +159,7 @@ async function answerEachPartner(
       answers.push({
         columns: [...columns, reportColumn('partner_id', 'text', { isDetail: isAlone })],
         rows,
-        ...(await totalsOf(file, { report, values, columns, rows, partnerId })),
+        ...(await totalsOf(file, { report, values, columns, rows, partnerId, from: listed.totals })),
       });
     }
   } finally {
@@ -167,21 +173,41 @@ async function answerEachPartner(
   };
 }
 
+/** A report without a limit has as many rows as its grain has values. @returns `totals`: all its rows, where some are left out */
+async function largestRows(
+  file: PublishedFile,
+  sql: string,
+  maxRows: number,
+): Promise<{ readonly sql: string; readonly totals: string | null }> {
+  await file.query(`create or replace temp table whole_answer as ${sql}`);
+  const [[found] = []] = (await file.query('select count(*) from whole_answer')).getRows();
+  if (Number(found) <= maxRows) return { sql: 'from whole_answer', totals: null };
+  const names = (await file.query('select column_name from (describe whole_answer)')).getRows().flat();
+  const order = names.includes('billing_cost') ? 'order by billing_cost desc nulls last, rowid' : '';
+  return { sql: `from whole_answer ${order} limit ${maxRows}`, totals: 'from whole_answer' };
+}
+
 /** Without the limit, if it may have left out rows of a currency. */
 async function totalsOf(
   file: PublishedFile,
-  { report, values, columns, rows, partnerId }: TotalsRequest,
+  { report, values, columns, rows, partnerId, from }: TotalsRequest,
 ): Promise<Pick<Answer, 'found' | 'whole'>> {
   const { bound, texts } = values;
   const none = { found: rows.length, whole: [] };
-  if (typeof texts.limit !== 'string') return none;
-  const counts = Map.groupBy(rows, ({ currency_code }) => currency_code).values();
-  if (!counts.some((of) => of.length >= Number(texts.limit))) return none;
+  const counts = [...Map.groupBy(rows, ({ currency_code }) => currency_code).values()];
+  const isCut = typeof texts.limit === 'string' && counts.some((of) => of.length >= Number(texts.limit));
+  if (!isCut && from === null) return none;
+  if (!columns.some(({ name }) => name === 'currency_code')) {
+    const [[found] = []] = (await file.query(`select count(*) ${from}`)).getRows();
+    return { found: Number(found), whole: [] };
+  }
   const names = [...summedColumns(report), ...answerColumn(report.name)];
   const sums = columns
     .filter(({ name }) => names.includes(name))
     .map(({ name }) => `sum(${name}) as ${name}`);
-  const sql = await setParameterVariables(file, report, { texts, bound: { ...bound, limit: MAX_LIMIT } });
+  const sql = isCut
+    ? await setParameterVariables(file, report, { texts, bound: { ...bound, limit: MAX_LIMIT } })
+    : (from ?? '');
   const grouped = ['currency_code', 'count(*) as rows', ...sums].join(', ');
   const reader = await file.query(
     `select ${grouped} from (\n${sql}\n) group by currency_code order by currency_code`,
@@ -197,6 +223,8 @@ interface TotalsRequest {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
   readonly partnerId: string | null;
+  /** All rows, where `rows` are the largest; null: `rows` has no other limit than the report's. */
+  readonly from: string | null;
 }
 
 const MAX_LIMIT = 999_999_999;

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { hasColors } from '../../lib/runtime.ts';
 import { fitted, line, widestOf } from '../../lib/text-table.ts';
-import { visible } from '../../lib/wire/text.ts';
+import { visible, visibleCell } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -15,7 +15,10 @@ const MIN_TEXT_WIDTH = 20;
 
 export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
   const all = columns.map(({ title, value, align, canShrink = false }) => {
-    const cells = rows.map((row) => printable(value(row)));
+    const cells = rows.map((row) => {
+      const cell = value(row);
+      return typeof cell === 'string' ? visibleCell(cell) : printable(cell);
+    });
     return { name: title, cells, width: widestOf([title, ...cells]), align, canShrink };
   });
   const width = process.stdout.isTTY ? process.stdout.columns : undefined;

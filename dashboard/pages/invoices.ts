@@ -75,7 +75,8 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
       save: saveAddress('/invoices', query),
       ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
       allStates: INVOICE_STATES,
-      allTenants: (await choicesOf(context)).tenants,
+      // A chosen tenant stays offered.
+      allTenants: [...new Set([...(await choicesOf(context)).tenants, ...tenants])],
       ...beside,
     },
   };

@@ -12,9 +12,11 @@ import type { ReportSession } from '../../reports/report-session.ts';
 import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
 import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
+import { count } from '../views.ts';
 import { currenciesOf } from './report-body.ts';
 
 const MAX_MOVERS = 5;
+const MAX_COMPARED = 20_000;
 const MOVERS = [
   { label: 'Tenants', report: 'tenants', keys: ['tenant'] },
   { label: 'Carriers', report: 'carriers', keys: ['carrier'] },
@@ -36,17 +38,26 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const before = comparedPeriod('previous', days);
   const filters = { ...filtersOf(query), from, to, period: undefined };
   const { by } = checkFilters(filters);
-  const answersIn = (period: Period) => withReports(context, { ...filters, ...period }, answersOf);
+  const answersIn = (period: Period) =>
+    withReports(context, { ...filters, ...period }, answersOf, { maxRows: MAX_COMPARED });
   const [now, then] = await Promise.all([answersIn(days), answersIn(before)]);
   const { names, chosen } = currenciesOf(now.totals.rows.length > 0 ? now.totals : then.totals, query);
   const currency = one(query, 'currency') ?? chosen ?? names[0] ?? null;
   const kept = { ...filtersIn(query), from, to, period: [] };
   const compared = withQuery('', kept, { compare: 'previous', currency });
+  const tooMany: string[] = [];
   const movers = await Promise.all(
-    MOVERS.map(async (mover, at) => {
-      const report = findReport(mover.report);
+    MOVERS.flatMap((mover, at) => {
       const [one, other] = [now.reports[at], then.reports[at]];
       if (one === undefined || other === undefined) throw new Error(`No result of ${mover.report}.`);
+      // A row that is left out would count as nothing.
+      const found = Math.max(
+        ...[one, other].filter(({ head, rows }) => head.found > rows.length).map(({ head }) => head.found),
+      );
+      if (found > 0) tooMany.push(`${mover.label}: ${count(found)} are too many to be compared here.`);
+      return found > 0 ? [] : [{ mover, one, other }];
+    }).map(async ({ mover, one, other }) => {
+      const report = findReport(mover.report);
       const result = compareResults(report, { now: one, before: other, with: before });
       const parameters = 'by' in mover ? `&p_by=${encodeURIComponent(mover.by)}` : '';
       return {
@@ -58,7 +69,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const periods = [comparedDaysOf(days, now.completeness), comparedDaysOf(before, then.completeness)];
   const incomplete = incompleteLabel(periods);
   const title = `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`;
-  const notes = comparisonNotes(periods);
+  const notes = [...comparisonNotes(periods), ...tooMany];
   return {
     ...{ currency, title, notes, movers },
     others: names

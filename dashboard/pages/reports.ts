@@ -25,6 +25,8 @@ import { renderPart } from '../views.ts';
 import { reportBody } from './report-body.ts';
 
 const MAX_ROWS_OF_LISTS = 500;
+/** Sorting a page sorts these; a download has all. */
+const MAX_ROWS = 5_000;
 const DOWNLOADS = [
   ['xlsx', 'Excel'],
   ['csv', 'CSV for spreadsheets'],
@@ -192,19 +194,47 @@ interface ResultRequest {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-function resultOf(context: PageContext, { report, query, parameters }: ResultRequest): Promise<ReportResult> {
+function resultOf(
+  context: PageContext,
+  { report, query, parameters }: ResultRequest,
+  limits: { readonly maxRows?: number } = {},
+): Promise<ReportResult> {
+  const isMerged = one(query, 'compare') !== undefined || one(query, 'pivot') !== undefined;
   return runWithComparison(
     (request) =>
-      withReports(context, request.filters, (session) => session.run(report.name, request.parameters)),
+      withReports(
+        context,
+        request.filters,
+        async (session) => {
+          const result = await session.run(report.name, request.parameters);
+          if (limits.maxRows !== undefined && isMerged) refuseCut(report, result);
+          return result;
+        },
+        limits,
+      ),
     report,
     { filters: filtersOf(query), parameters, compare: one(query, 'compare') },
   );
 }
 
+/** A row that is left out would count as nothing in a comparison or a pivot. */
+function refuseCut({ name, parameters }: ReportDefinition, { head, rows }: ReportResult): void {
+  if (head.found <= rows.length || parameters.some((parameter) => parameter.name === 'limit')) return;
+  throw invalidFilter(
+    `Report ${name} has ${head.found} rows, and a comparison or pivot takes at most ${MAX_ROWS}: narrow it by a filter.`,
+  );
+}
+
 function recentResult(context: PageContext, request: ResultRequest): Promise<ReportResult> {
   const { report, query, parameters } = request;
-  const name = JSON.stringify([report.name, filtersOf(query), parameters, one(query, 'compare') ?? null]);
-  return context.cache.recent(name, () => resultOf(context, request));
+  const name = JSON.stringify([
+    report.name,
+    filtersOf(query),
+    parameters,
+    one(query, 'compare') ?? null,
+    one(query, 'pivot') !== undefined,
+  ]);
+  return context.cache.recent(name, () => resultOf(context, request, { maxRows: MAX_ROWS }));
 }
 
 /** Downloads are whole unless the address has a limit. */

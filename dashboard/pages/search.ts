@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { shortName } from '../../lib/wire/text.ts';
 import { isForPrograms, one, type Query, withQuery } from '../address.ts';
-import { choicesOf } from '../filter-form.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { Hit } from '../plugin-pages.ts';
 
@@ -33,21 +32,19 @@ async function hitsOf(
   text: string,
 ): Promise<{ readonly hits: readonly Hit[]; readonly left: number }> {
   const whole = text.replace(/\s+/g, '');
-  const { named, tracked } = await readPublished(context, async (run) => ({
+  const { named, carriers, tracked } = await readPublished(context, async (run) => ({
     named: await run('found', { text }),
+    carriers: await run('found-carriers', { text }),
     tracked: await run('tracked', { text: whole, letters: whole.toUpperCase() }),
   }));
   const lines = Map.groupBy(tracked, ({ tracking_number }) => String(tracking_number));
-  const carriers = (await choicesOf(context)).carriers.filter((carrier) =>
-    carrier.toLowerCase().includes(text.toLowerCase()),
-  );
   const ofPlugins = await Promise.all(context.plugins.map(({ find }) => find?.(text).catch(() => []) ?? []));
   const hits = [
     ...[...lines].map(([number, [line]]) => shipmentHit(number, Number(line?.found ?? 0))),
     ...ofPlugins.flat(),
-    ...carriers.map((name) => ({
-      ...{ kind: 'carrier', name, more: 'its cost' },
-      address: withQuery('/reports/carriers', { carrier: name }),
+    ...carriers.map(({ carrier }) => ({
+      ...{ kind: 'carrier', name: String(carrier), more: 'its cost' },
+      address: withQuery('/reports/carriers', { carrier: String(carrier) }),
     })),
     ...named.map(({ kind, id, name, more }): Hit => {
       const addressOf = ADDRESSES[String(kind)] ?? ADDRESSES.invoice;
@@ -55,7 +52,7 @@ async function hitsOf(
       return { ...hit, address: addressOf(String(id)) };
     }),
   ];
-  const left = Number(named[0]?.found ?? 0) - named.length;
+  const left = [named, carriers].reduce((sum, rows) => sum + Number(rows[0]?.found ?? 0) - rows.length, 0);
   if (hits.length > 0 || whole.length < MIN_LETTERS) return { hits, left };
   const begun = await readPublished(context, (run) => run('tracked-part', { text: whole }));
   return {

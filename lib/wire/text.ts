@@ -48,6 +48,11 @@ export function visible(text: string): string {
   });
 }
 
+/** `Acme` and `Acme ` are two names: blanks at the ends of a cell are marked. */
+export function visibleCell(text: string): string {
+  return visible(text).replace(/^ +| +$/g, (blanks) => '␣'.repeat(blanks.length));
+}
+
 export function printable(text: string, limit = 200): string {
   let printed = '';
   for (const character of text.slice(0, limit + 1)) {

@@ -1,6 +1,6 @@
 /** For people; JSON, CSV and Parquet do not use them. */
 
-import { beginningOf, visible } from '../../lib/wire/text.ts';
+import { beginningOf, visible, visibleCell } from '../../lib/wire/text.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
 import type { ReportHead, ReportResult } from '../report-result.ts';
@@ -21,7 +21,7 @@ export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
   if (column.type === 'decimal' || column.type === 'count') return grouped(String(cell));
   if (column.type === 'instant') return instantLabel(String(cell));
-  return visible(String(cell));
+  return visibleCell(String(cell));
 }
 
 export function instantLabel(at: string): string {

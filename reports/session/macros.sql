@@ -287,7 +287,12 @@ create or replace temp macro fault_names() as [
     'text has blanks at its ends',
     'origin has lost its leading zero',
     'origin has an unusual spelling',
-    'a date is more than two years from the invoice'
+    'a date is more than two years from the invoice',
+    'a text looks like a value of another column'
 ];
+-- A tracking number, a date or an amount, as in a file whose columns are shifted.
+create or replace temp macro is_of_another_column(text, tracking_number) as
+    length(text) >= 4
+    and (text = tracking_number or regexp_matches(text, '[0-9]{8}|^[0-9]{4}-[0-9]{2}-[0-9]{2}$|^-?[0-9]+[.][0-9]{2,4}$'));
 create or replace temp macro has_fault(faults, name) as
     list_contains(fault_names(), name) and (faults >> (list_position(fault_names(), name) - 1)) & 1 = 1;

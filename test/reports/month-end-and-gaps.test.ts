@@ -307,6 +307,27 @@ describe('the mix by month', () => {
   });
 });
 
+test('a text that looks like a value of another column is found', async () => {
+  const shifted = [
+    ...['1Z00012345678', '123456789012', '2026-03-02', '10.50', '-3.1234'].flatMap((text) => [
+      { zone: text },
+      { service: text },
+      { carrier: text },
+    ]),
+    { origin: '1ZSAME', tracking: '1ZSAME' },
+  ];
+  const plain = [
+    { zone: 'Zone 8' },
+    { zone: '1234567' },
+    { service: '2Day Air 10:30' },
+    { carrier: 'ups' },
+    { origin: '941071234' },
+  ];
+  const invoice = anInvoice([...shifted, ...plain].map((stated) => aShipment(stated)));
+  const found = cells(await runReportOn('data-quality', [invoice]), 'problem', 'shipments');
+  expect(found).toContainEqual(['a text looks like a value of another column', shifted.length]);
+});
+
 describe('origins', () => {
   test('use their usual spelling and count the other spellings as odd', async () => {
     const origins = ['02139', '2139', ' 02139', 'k1a 0b1', '999', null];

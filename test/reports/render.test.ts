@@ -6,7 +6,7 @@ import stringWidth from 'string-width';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonValue } from '../../lib/duckdb-values.ts';
 import { fromTenThousandths } from '../../lib/wire/decimal.ts';
-import { visible } from '../../lib/wire/text.ts';
+import { visible, visibleCell } from '../../lib/wire/text.ts';
 import { fileNameOf, sheetNameOf } from '../../reports/render/labels.ts';
 import { type REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
 import { testFolder } from '../support/folders.ts';
@@ -237,4 +237,8 @@ describe('html', () => {
     expect(page).toContain('12,345,678,901,234.5678');
     expect(page).toContain('<code>packages</code> distinct tracking numbers');
   });
+});
+
+test('blanks at the ends of a cell are seen', () => {
+  expect(['Acme', 'Acme ', '  Acme Inc '].map(visibleCell)).toEqual(['Acme', 'Acme␣', '␣␣Acme Inc␣']);
 });

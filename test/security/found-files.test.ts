@@ -119,3 +119,12 @@ test.runIf(isRoot)('a data folder, rules and views of another user are not used'
   const read = await runCommand(['report', 'tenants'], { cwd });
   expect([read.exitCode, read.stderr]).toEqual([2, expect.stringContaining('belongs to user 4711')]);
 });
+
+test('rules with nested aliases are refused with their file', async () => {
+  const { cwd } = aPlace();
+  const levels = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}]`);
+  const rules = join(cwd, 'rules.yaml');
+  writeFileSync(rules, `a0: &a0 [x]\n${levels.join('\n')}\nrules: *a12\n`);
+  const checked = await runCommand(['user-files', 'put', 'cost-rules.yaml', rules], { cwd });
+  expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining('alias')]);
+});

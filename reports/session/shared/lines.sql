@@ -177,6 +177,14 @@ select
         abs(s.invoice_generation_date - s.ship_date) > 731 or abs(s.invoice_generation_date - s.carrier_invoice_date) > 731,
         524288,
         0
+    )
+    + if(
+        is_of_another_column(s.carrier_zone, s.tracking_number)
+        or is_of_another_column(s.service_level, s.tracking_number)
+        or is_of_another_column(s.carrier, s.tracking_number)
+        or s.origin = s.tracking_number,
+        1048576,
+        0
     ) as faults
 from selected_shipments as s
 left join unlike as i on i.invoice_id = s.invoice_id
