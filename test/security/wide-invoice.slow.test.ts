@@ -78,8 +78,9 @@ test('lists say how many values they leave out, and a field takes another one', 
   expect(one.text).toContain('carrier 299999');
   expect(one.text).not.toContain('carrier 299998');
   expect((await open('/reports/carriers')).text).toContain('300,000');
+  // A slow page is sent in parts, and its status before the rows are read.
   const compared = await open('/reports/carriers?from=2026-09-02&to=2026-09-03&compare=previous');
-  expect(compared).toMatchObject({ status: 400, text: expect.stringContaining('narrow it by a filter') });
+  expect(compared.text).toContain('narrow it by a filter');
 }, 600_000);
 
 test('fourteen readers at once take no more memory than one', async () => {
