@@ -15,6 +15,27 @@ export interface TextColumn {
 
 const GAP = 2;
 
+/** A line for each value, and an empty line between rows. A value that says nothing is left out. */
+export function blocks(
+  columns: readonly TextColumn[],
+  {
+    rows,
+    none,
+    paint,
+  }: { readonly rows: number; readonly none: string; readonly paint: (text: string) => string },
+): string {
+  const width = widestOf(columns.map(({ name }) => name));
+  const titles = columns.map(({ name }) => paint(name.padEnd(width)));
+  return Array.from({ length: rows }, (_, at) =>
+    columns
+      .flatMap(({ cells }, column) => {
+        const cell = cells[at] ?? '';
+        return cell === '' || cell === none ? [] : [`${titles[column]}  ${cell}`];
+      })
+      .join('\n'),
+  ).join('\n\n');
+}
+
 /** In columns of a terminal, of which a wide letter takes two. */
 export function widestOf(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0);

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { hasColors } from '../../lib/runtime.ts';
-import { fitted, line, widestOf } from '../../lib/text-table.ts';
+import { blocks, fitted, line, widestOf } from '../../lib/text-table.ts';
 import { visible, visibleCell } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
@@ -13,6 +13,7 @@ export interface Column<T> {
 
 const MIN_TEXT_WIDTH = 20;
 
+/** A block for each row where a terminal is too narrow for all columns. */
 export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
   const all = columns.map(({ title, value, align, canShrink = false }) => {
     const cells = rows.map((row) => {
@@ -23,13 +24,9 @@ export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]
   });
   const width = process.stdout.isTTY ? process.stdout.columns : undefined;
   const shown = width === undefined ? all : fitted(all, { width, minTextWidth: MIN_TEXT_WIDTH });
+  if (shown.length < all.length)
+    return blocks(all, { rows: rows.length, none: printable(null), paint: (text) => paint('bold', text) });
   const lines = rows.map((_, at) => line(shown, ({ cells }) => cells[at] ?? '').trimEnd());
-  const leftOut = all.slice(shown.length).map(({ name }) => name);
-  if (leftOut.length > 0)
-    lines.push(
-      '',
-      `Columns left out on this narrow terminal: ${leftOut.join(', ')}. A wider terminal or --json shows all.`,
-    );
   return [paint('bold', line(shown, ({ name }) => name).trimEnd()), ...lines].join('\n');
 }
 

@@ -1,4 +1,4 @@
-import { fitted, line, lineWidth, type TextColumn, widestOf } from '../../lib/text-table.ts';
+import { blocks, fitted, line, lineWidth, type TextColumn, widestOf } from '../../lib/text-table.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';
 import { cellLabel, columnLabel } from './labels.ts';
@@ -22,9 +22,18 @@ const MAX_BAR_WIDTH = 24;
 
 export function renderTable(result: ReportResult, options: TableOptions = {}): string {
   if (result.rows.length === 0) return 'No rows.\n';
-  const all = result.columns.map((column) => measured(result, column));
+  const all = result.columns
+    .filter(({ name }) => name !== 'partner_id' || new Set(result.rows.map((row) => row[name])).size > 1)
+    .map((column) => measured(result, column));
   const columns = options.width === undefined ? all : onTerminal(all, options.width);
   const leftOut = all.filter(({ name }) => columns.every((column) => column.name !== name));
+  // A list of shipments without their tracking numbers would be of no use.
+  if (leftOut.some(({ name, isDetail }) => name === 'tracking_number' && !isDetail)) {
+    const shown = all
+      .filter(({ isDetail }) => !isDetail)
+      .map((column) => ({ ...column, name: column.head.join(' ') }));
+    return `${blocks(shown, { rows: result.rows.length, none: '', paint: (text) => (options.color ? `\u001b[1m${text}\u001b[22m` : text) })}\n`;
+  }
   const taken = lineWidth(columns.map(({ width }) => width));
   const bars = barsOf(result, options.width === undefined ? undefined : options.width - taken);
   const heads = Math.max(...columns.map((column) => column.head.length));

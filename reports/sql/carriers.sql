@@ -9,7 +9,7 @@
 -- limits: Surcharges, dimensional weight, destination and margin are not in an invoice file, nor the reason for a
 --   credit.
 -- units: billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %, credited_percent %
--- detail: credits
+-- detail: credits, concentration
 -- chart: bar key=carrier value=billing_cost
 -- drilldown: shipments by carrier, currency_code; totals
 -- example: UPS carried A for 8 and B for 12, and credited 2: 18 for two packages, 9 each. The lines weigh 1 lb and

@@ -38,13 +38,15 @@ describe('renderTable', () => {
     for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);
   });
 
-  test('leaves out and names the last columns of a narrow terminal only', () => {
+  test('shows a block for each row where not all columns fit', () => {
     expect(onTerminal(42)).toEqual([
-      'id                  name',
-      '0b8e2a1c-6f2e-4c57  A name that goes on a…',
-      '1                   Short',
+      'id    0b8e2a1c-6f2e-4c57',
+      'name  A name that goes on and on, 北海道 and further',
+      'cost  1,234.5000',
       '',
-      'Columns left out on this narrow terminal: cost. A wider terminal or --json shows all.',
+      'id    1',
+      'name  Short',
+      'cost  -1.0000',
     ]);
     vi.restoreAllMocks();
     expect(renderTable(ROWS, COLUMNS)).toContain('北海道 and further');
