@@ -49,7 +49,6 @@ lines as (
         partition by s.carrier, s.tracking_number, s.currency_code, s.tenant
         order by s.billing_cost <= 0, s.invoice_generation_date, s.invoice_id, s.row_number
     )
-    qualify bool_or(s.is_examined) over (partition by s.carrier, s.tracking_number, s.currency_code, s.tenant)
 ),
 numbers as (
     select
@@ -66,6 +65,7 @@ numbers as (
         count(*) filter (where billing_cost > 0 and zone <> first_zone) > 0 as has_other_zone,
         count(*) filter (where billing_cost > 0 and service_level <> first_service) > 0 as has_other_service,
         max(invoice_generation_date) as last_invoice_date,
+        bool_or(is_examined) as is_examined,
         row_number() over (
             partition by lower(carrier), tracking_number, currency_code order by min(invoice_generation_date), carrier, tenant
         ) as place
@@ -97,7 +97,7 @@ select
 from numbers as n
 left join disputed as d
     on d.carrier = if(n.place = 1, lower(n.carrier), null) and d.tracking_number = n.tracking_number and d.currency_code = n.currency_code
-where n.lines > 1 or n.credited < 0 or d.amount is not null
+where n.is_examined and (n.lines > 1 or n.credited < 0 or d.amount is not null)
 qualify row_number() over (
     partition by n.currency_code order by n.adjusted - n.credited desc, n.carrier, n.tracking_number, n.tenant
 ) <= $limit

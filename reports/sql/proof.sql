@@ -81,6 +81,8 @@ select
     g.accepted_because,
     case
         when i.state = 'voided' then 'voided, not counted'
+        -- Not known to the service, or of another partner.
+        when i.voided_at is not null then 'excluded, not counted'
         when i.shipments is null then 'not loaded'
         when g.place <= 3 then 'contradicted'
         when i.proof in ('hash', 'header') then 'proved'

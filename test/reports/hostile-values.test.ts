@@ -10,9 +10,9 @@ import { EXTRA_TABLES, listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { runReport } from '../../reports/report-session.ts';
+import { denseInvoices } from '../support/dense-invoices.ts';
 import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, type FixtureShipment, reportsFixture } from '../support/reports-fixture.ts';
-import { denseInvoices } from './against-descriptions/dense-invoices.ts';
 
 const MOST = '99999999999999.9999';
 const LEAST = '0.0001';

@@ -6,8 +6,8 @@ import { answerOf } from '../../reports/render/answer.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { answerColumn } from '../../reports/render/table-order.ts';
 import { runReport } from '../../reports/report-session.ts';
+import { denseInvoices } from '../support/dense-invoices.ts';
 import { reportsFixture } from '../support/reports-fixture.ts';
-import { denseInvoices } from './against-descriptions/dense-invoices.ts';
 
 const invoices = denseInvoices(11, 24);
 const fixture = await reportsFixture([

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ExampleTable, listReports, type WorkedExample } from '../../reports/catalogue.ts';
@@ -64,18 +64,6 @@ test.each(reports.map((report) => report.name))('computes the worked example of 
     row.map((cell) => (cell === null ? '' : String(cell))),
   );
   expect(found).toEqual(example.rows.rows);
-});
-
-test('has an independent computation for every report', async () => {
-  const here = import.meta.dirname;
-  const oracles = (await readdir(join(here, 'against-descriptions'))).map(
-    (name) => `against-descriptions/${name}`,
-  );
-  const texts = await Promise.all(
-    [...oracles, 'against-plain-arithmetic.test.ts'].map((name) => readFile(join(here, name), 'utf8')),
-  );
-  const without = listReports().filter(({ name }) => !texts.some((text) => text.includes(`'${name}'`)));
-  expect(without.map(({ name }) => name)).toEqual([]);
 });
 
 /** One invoice holds all lines unless they name several. */

@@ -182,12 +182,6 @@ export function decimalText(size: bigint): string {
   return `${size < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }
 
-/** n / d to the nearest whole number, halves away from zero. */
-export function roundedQuotient(n: bigint, d: bigint): bigint {
-  const size = (2n * (n < 0n ? -n : n) + (d < 0n ? -d : d)) / (2n * (d < 0n ? -d : d));
-  return n < 0n !== d < 0n ? -size : size;
-}
-
 let empty: Promise<Uint8Array> | undefined;
 
 /** A migrated file without rows, made once for each process: a test makes many, and migrating was most of their time. */

@@ -55,9 +55,18 @@ export type Deed =
   /** An operator imports the file; no service is configured. */
   | { readonly do: 'import'; readonly file: number }
   /** The service answers a request for the details; status null: it states none. */
-  | { readonly do: 'details'; readonly status: Status | null; readonly header: Header }
+  | {
+      readonly do: 'details';
+      readonly status: Status | null;
+      readonly header: Header;
+      /** For which the service was asked; null: the token names several. */
+      readonly partnerId: string | null;
+    }
   /** The service names the current file. */
   | { readonly do: 'name'; readonly file: number }
+  /** The service does not know the invoice, or it is of another partner: it leaves every total. */
+  | { readonly do: 'exclude'; readonly code: 'unknown-invoice' | 'foreign-partner' }
+  | { readonly do: 'include' }
   | { readonly do: 'restore' }
   | { readonly do: 'choose'; readonly version: number }
   | { readonly do: 'attention' }
@@ -95,6 +104,8 @@ export interface Filters {
 export interface Question {
   readonly report: string;
   readonly parameters: Readonly<Record<string, string>>;
+  /** Lines of one's own files, by table. */
+  readonly files?: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 }
 
 export interface History {

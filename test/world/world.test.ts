@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { listReports } from '../../reports/catalogue.ts';
+import { CATALOGUE } from './model/catalogue.ts';
 import { playHistories } from './play/run.ts';
 
 /** A difference is made smaller before it is reported, which takes a minute more. */
@@ -8,4 +10,12 @@ test('answers random histories as an independent model does', async () => {
   const seed = Number(process.env.WORLD_SEED ?? Date.now() & 0x7f_ff_ff_ff);
   console.log(`world: seed ${seed} (WORLD_SEED=${seed} repeats it)`);
   expect(await playHistories({ seed, seconds: SECONDS })).toBeGreaterThan(0);
+});
+
+test('the model answers every report', () => {
+  expect(Object.keys(CATALOGUE).sort()).toEqual(
+    listReports()
+      .map(({ name }) => name)
+      .sort(),
+  );
 });

@@ -126,8 +126,8 @@ join amounts as a on a.load_id = i.load_id and a.currency_code <> i.currency_cod
 where matches_currency(a.currency_code)
 
 -- name: invoice-totals
--- Finalized, not voided, without filters, so that division of payments and usual totals do not depend on the
--- period. `total` is the header's, else the sum of the rows.
+-- Finalized, not voided, of the partner, without other filters, so that division of payments and usual totals do not
+-- depend on the period. `total` is the header's, else the sum of the rows.
 create or replace temp view invoice_totals as
 select
     i.*,
@@ -144,6 +144,7 @@ from (
     join invoice_amounts as a on a.invoice_id = i.invoice_id and a.currency_code <> i.currency_code
 ) as i
 where i.state not in ('draft', 'voided') and i.service_status is distinct from 'draft' and i.voided_at is null
+and matches_partner(i.partner_id)
 
 -- name: invoices-owed
 create or replace temp view invoices_owed as
@@ -184,5 +185,6 @@ select
     o.total - coalesce(p.amount, 0) as open_amount,
     cast((select max(published_at) from publication) as date) - i.invoice_due_date as days_past_due
 from invoice_currencies as i
-join invoice_totals as o on o.invoice_id = i.invoice_id and o.currency_code = i.currency_code
+-- The service may state a total without its currency.
+join invoice_totals as o on o.invoice_id = i.invoice_id and o.currency_code is not distinct from i.currency_code
 left join paid as p on p.invoice_id = i.invoice_id and p.currency_code = i.currency_code

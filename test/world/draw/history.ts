@@ -120,7 +120,13 @@ const fetched = (file: number, by: 'event' | 'regenerate' | 'export' = 'event'):
   file,
   by,
 });
-const details = (status: Status | null): Draft => ({ do: 'details', status, header: {} });
+const details = (status: Status | null, partnerId: string | null = ''): Draft => ({
+  do: 'details',
+  status,
+  header: {},
+  partnerId,
+});
+const excluded: Draft = { do: 'exclude', code: 'unknown-invoice' };
 
 /** What usually happens to an invoice, in order; `file` 1 is the correction of file 0. */
 const STORIES: readonly (readonly Draft[])[] = [
@@ -144,6 +150,10 @@ const STORIES: readonly (readonly Draft[])[] = [
   ],
   [created, fetched(0, 'export'), finalized(0)],
   [created, { do: 'attention' }],
+  [finalized(0), fetched(0), excluded],
+  [finalized(0), fetched(0), excluded, { do: 'include' }],
+  [finalized(0), fetched(0), { do: 'exclude', code: 'foreign-partner' }, voided, { do: 'restore' }],
+  [details('finalized', null), fetched(0, 'regenerate')],
   [finalized(0), { do: 'attention' }, fetched(0), { do: 'resolve' }],
 ];
 
@@ -157,7 +167,7 @@ const anyDraft: fc.Arbitrary<Draft> = fc.oneof(
     details(null),
   ),
   fc.constantFrom<Draft>({ do: 'import', file: 0 }, { do: 'restore' }, { do: 'choose', version: 1 }),
-  fc.constantFrom<Draft>({ do: 'attention' }, { do: 'resolve' }),
+  fc.constantFrom<Draft>({ do: 'attention' }, { do: 'resolve' }, excluded, { do: 'include' }),
 );
 
 const rows = fc.array(row, { minLength: 1, maxLength: 8 });
@@ -252,7 +262,13 @@ function finish(
   },
 ): Deed {
   const { of, files, odd, n, at, isTest, sentMs } = with_;
-  if (draft.do === 'details') return { ...draft, header: headerOf(of, files[0] ?? [], odd) };
+  // A token of several partners does not name the one whose invoice it is.
+  if (draft.do === 'details')
+    return {
+      ...draft,
+      partnerId: draft.partnerId === null ? null : of.partnerId,
+      header: headerOf(of, files[0] ?? [], odd),
+    };
   if (draft.do !== 'event') return draft;
   return {
     ...draft,

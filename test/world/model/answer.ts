@@ -28,7 +28,10 @@ export interface AnswerRow {
 
 export type Parameters = Readonly<Record<string, string>>;
 /** The rows of one partner, in any order. */
-export type Report = (view: View, parameters: Parameters) => readonly AnswerRow[];
+export type Report = (view: View, parameters: Parameters, files: Files) => readonly AnswerRow[];
+
+/** Lines of one's own files, by table. */
+export type Files = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
 export function compareKeys(one: Key, other: Key): number {
   for (const [at, a] of one.entries()) {

@@ -1,6 +1,9 @@
 /** The reports that the model answers, with the parameters that are tried. */
 
-import type { Parameters, Report } from './answer.ts';
+import type { Question } from '../history.ts';
+import type { Files, Parameters, Report } from './answer.ts';
+import * as files from './reports/files.ts';
+import { gaps } from './reports/gaps.ts';
 import * as invoices from './reports/invoices.ts';
 import * as lines from './reports/lines.ts';
 import * as periods from './reports/periods.ts';
@@ -10,6 +13,8 @@ import * as spend from './reports/spend.ts';
 interface Entry {
   readonly report: Report;
   readonly tried: readonly Parameters[];
+  /** One's own files: with each of the parameters, and without. */
+  readonly files?: Files;
 }
 
 /** Few lines have a price, so all reports of prices are tried with a low limit too. */
@@ -20,6 +25,27 @@ const TWO_PERIODS = {
   first_to: '2026-01-31',
   second_from: '2026-02-01',
   second_to: '2026-02-28',
+};
+
+const RATE = {
+  ...{ carrier: '', service_level: '', zone: '', from_weight: '', to_weight: '', currency_code: 'USD' },
+  ...{ rate: '15', valid_from: '', valid_to: '', unit: '' },
+};
+
+const PAYMENTS: Files = {
+  payments: [
+    { invoice_number: 'INV-1', currency_code: 'USD', amount: '20.1234' },
+    { invoice_number: 'INV-1', currency_code: 'usd', amount: '5' },
+    { invoice_number: 'INV-2', currency_code: 'USD', amount: '900', tenant: 'acme' },
+    { invoice_number: 'INV-3', currency_code: 'EUR', amount: '-5' },
+    {
+      invoice_number: 'X',
+      currency_code: 'JPY',
+      amount: '7',
+      tenant: 'aaaaaaaa-0000-4000-8000-000000000001',
+    },
+    { invoice_number: 'none', currency_code: 'USD', amount: '5' },
+  ],
 };
 
 export const CATALOGUE: Readonly<Record<string, Entry>> = {
@@ -54,16 +80,99 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
     ],
   },
   duplicates: { report: lines.duplicates, tried: [{}] },
-  adjustments: { report: lines.adjustments, tried: [{}] },
+  adjustments: {
+    report: lines.adjustments,
+    tried: [{}],
+    files: {
+      disputes: [
+        { carrier: 'UPS', tracking_number: '1Z1', currency_code: 'USD', amount: '4.5' },
+        { carrier: 'ups', tracking_number: '1Z1', currency_code: 'usd', amount: '9' },
+        { carrier: 'fedex', tracking_number: 'A', currency_code: 'EUR', amount: '1' },
+      ],
+    },
+  },
   'late-billed': { report: lines.lateBilled, tried: [{}, { days: '0' }] },
   levels: { report: lines.levels, tried: [{}] },
   'billing-lag': { report: lines.billingLag, tried: [{}] },
   waiting: { report: invoices.waiting, tried: [{}, { stuck_after_days: '1' }] },
-  proof: { report: invoices.proof, tried: [{}] },
-  register: { report: invoices.register, tried: [{}, { usual_of: '2', min_invoices: '1' }] },
-  payables: { report: invoices.payables, tried: [{}] },
+  proof: {
+    report: invoices.proof,
+    tried: [{}],
+    files: {
+      accepted: [
+        { invoice_number: '', rule: 'shipment-count', reason: 'counted otherwise' },
+        { invoice_number: 'INV-1', rule: 'total-amount', reason: 'credited' },
+        { invoice_number: '', rule: 'period', reason: 'late' },
+        { invoice_number: 'INV-2', rule: 'currency', reason: 'late' },
+      ],
+    },
+  },
+  register: { report: invoices.register, tried: [{}, { usual_of: '2', min_invoices: '1' }], files: PAYMENTS },
+  payables: { report: invoices.payables, tried: [{}], files: PAYMENTS },
   restatement: { report: invoices.restatement, tried: [{}, { first: '2026-03-01' }] },
   rebills: { report: invoices.rebills, tried: [{}, { min_shared_percent: '60' }] },
+  gaps: { report: gaps, tried: [{}, { min_invoices: '2' }] },
+  'carrier-statements': {
+    report: files.carrierStatements,
+    tried: [{}],
+    files: {
+      statements: [
+        { carrier: 'UPS', carrier_invoice_date: '2026-01-31', currency_code: 'USD', amount: '10' },
+        { carrier: 'Ups', carrier_invoice_date: '2026-01-31', currency_code: 'usd', amount: '0.5' },
+        { carrier: 'DHL', carrier_invoice_date: '2026-01-31', currency_code: 'EUR', amount: '3' },
+      ],
+    },
+  },
+  budget: {
+    report: files.budget,
+    tried: [{}],
+    files: {
+      budget: [
+        { month: '2026-01', tenant: '', carrier: '', currency_code: 'USD', amount: '500' },
+        { month: '2026-01', tenant: 'acme', carrier: 'UPS', currency_code: 'USD', amount: '60' },
+        { month: '2026-01', tenant: 'acme', carrier: 'UPS', currency_code: 'usd', amount: '40' },
+        {
+          month: '2026-02',
+          tenant: 'aaaaaaaa-0000-4000-8000-000000000001',
+          carrier: '',
+          currency_code: 'EUR',
+          amount: '1',
+        },
+      ],
+      fx: [
+        { month: '', from_currency: 'EUR', to_currency: 'USD', rate: '1.12345678' },
+        { month: '2026-01', from_currency: 'EUR', to_currency: 'USD', rate: '1.2' },
+        { month: '', from_currency: 'USD', to_currency: 'EUR', rate: '0.9' },
+      ],
+    },
+  },
+  margin: {
+    report: files.margin,
+    tried: [{}],
+    files: {
+      costs: [
+        { carrier: 'UPS', tracking_number: '1Z1', currency_code: 'USD', cost: '7' },
+        { carrier: 'ups', tracking_number: '1Z1', currency_code: 'USD', cost: '0.0001' },
+        { carrier: 'ups', tracking_number: '1Z2', currency_code: 'usd', cost: '3.3333' },
+        { carrier: 'FedEx', tracking_number: 'A', currency_code: 'EUR', cost: '1' },
+      ],
+    },
+  },
+  'rate-variance': {
+    report: files.rateVariance,
+    tried: [{}],
+    files: {
+      rates: [
+        ...[RATE, { ...RATE, rate: '9.5' }, { ...RATE, carrier: 'UPS', service_level: 'GROUND', rate: '9' }],
+        ...[
+          { ...RATE, zone: 'Zone 5', rate: '10.3' },
+          { ...RATE, zone: '5', valid_from: '2026-01-31', rate: '11.3' },
+        ],
+        { ...RATE, carrier: 'ups', from_weight: '0', to_weight: '0.5', unit: 'KG', rate: '8.1' },
+        { ...RATE, zone: 'a', valid_from: '2026-01-01', valid_to: '2026-01-31', rate: '12' },
+      ],
+    },
+  },
   'rolling-spend': { report: periods.rollingSpend, tried: [{}, { weeks: '4' }] },
   bridge: {
     report: periods.bridge,
@@ -89,3 +198,12 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
   'accrual-journal': { report: periods.accrualJournal, tried: [{ complete_after: '2', min_months: '1' }] },
   'data-quality': { report: lines.dataQuality, tried: [{}] },
 };
+
+/** Every report with each of its parameters, with and without files of one's own. */
+export const QUESTIONS: readonly Question[] = Object.entries(CATALOGUE).flatMap(
+  ([report, { tried, files }]) =>
+    tried.flatMap((parameters) => [
+      { report, parameters },
+      ...(files === undefined ? [] : [{ report, parameters, files }]),
+    ]),
+);

@@ -92,7 +92,7 @@ export function dayNumber(date: string): number {
 }
 
 export function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+  return new Date(day * DAY_MS).toISOString().replace(/^\+0+/, '').split('T')[0] ?? '';
 }
 
 /** Months since the year 0. */

@@ -56,6 +56,7 @@ export interface KnownInvoice {
   readonly level: 'tenant' | 'partner' | 'unknown';
   readonly state: State;
   readonly stateSince: string;
+  readonly reason: string | null;
   readonly serviceStatus: Status | null;
   readonly start: string | null;
   readonly end: string | null;
@@ -100,7 +101,7 @@ interface Load {
 interface Mark {
   readonly order: number;
   readonly at: string;
-  readonly kind: 'named' | 'chosen' | 'restored' | 'attention' | 'resolved';
+  readonly kind: 'named' | 'chosen' | 'restored' | 'attention' | 'resolved' | 'excluded' | 'included';
   readonly file: number | null;
 }
 
@@ -200,7 +201,7 @@ function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonl
       evidence.push({
         ...when,
         ...{ status, rank: status === null ? 0 : RANK[status], header },
-        ...{ partnerId: null, isEvent: false, announced: null, sentAt: when.at },
+        ...{ partnerId: deed.partnerId, isEvent: false, announced: null, sentAt: when.at },
       });
       return 'recorded';
     }
@@ -219,6 +220,12 @@ function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonl
     case 'name':
       marks.push({ ...when, kind: 'named', file: deed.file });
       return 'recorded';
+    case 'exclude':
+      marks.push({ ...when, kind: 'excluded', file: null });
+      return 'done';
+    case 'include':
+      marks.push({ ...when, kind: 'included', file: null });
+      return 'done';
     case 'restore':
       if (known(ledger) === null) return 'unknown-invoice';
       if (voidOf(ledger) === null) return 'not-voided';
@@ -354,9 +361,30 @@ function openVoids({ evidence, marks }: Ledger): readonly Evidence[] {
   return evidence.filter(({ status, order }) => status === 'voided' && order > restored);
 }
 
-/** @returns since when it is void; null: it is not */
+interface Span {
+  readonly since: string;
+  readonly until: string | null;
+}
+
+/** @returns since when it is out of every total without a break; null: it is in them */
 function voidOf(ledger: Ledger): string | null {
-  return openVoids(ledger)[0]?.at ?? null;
+  const { evidence, marks } = ledger;
+  const endOf = (order: number, ...kinds: readonly Mark['kind'][]): string | null =>
+    marks.find((mark) => mark.order > order && kinds.includes(mark.kind))?.at ?? null;
+  const spans = [
+    ...evidence
+      .filter(({ status }) => status === 'voided')
+      .map(({ at, order }) => ({ since: at, until: endOf(order, 'restored') })),
+    ...marks
+      .filter(({ kind }) => kind === 'excluded')
+      .map(({ at, order }) => ({ since: at, until: endOf(order, 'restored', 'included') })),
+  ].sort((one, other) => compareText(one.since, other.since));
+  let out: Span | null = null;
+  for (const { since, until } of spans) {
+    if (out === null || (out.until !== null && out.until < since)) out = { since, until };
+    else if (out.until !== null && (until === null || until > out.until)) out = { since: out.since, until };
+  }
+  return out !== null && out.until === null ? out.since : null;
 }
 
 /** The header of the finalized invoice counts, then that of a void, then that of a draft; of equal ones the latest. */
@@ -522,21 +550,26 @@ function stateOf(
   ledger: Ledger,
   counting: Load | null,
   voidedAt: string | null,
-): { readonly state: State; readonly stateSince: string } {
+): Pick<KnownInvoice, 'state' | 'stateSince' | 'reason'> {
   const { evidence, loads, marks } = ledger;
-  if (voidedAt !== null) return { state: 'voided', stateSince: voidedAt };
+  const excluded = marks.findLast(({ kind }) => kind === 'excluded');
+  if (openVoids(ledger).length > 0 && voidedAt !== null)
+    return { state: 'voided', stateSince: voidedAt, reason: null };
+  if (voidedAt !== null && excluded !== undefined)
+    return { state: 'needs_attention', stateSince: excluded.at, reason: 'It is not ours.' };
   const closed = Math.max(
     counting?.order ?? 0,
     marks.findLast(({ kind }) => kind === 'resolved')?.order ?? 0,
   );
   const open = marks.findLast(({ kind, order }) => kind === 'attention' && order > closed);
-  if (open !== undefined) return { state: 'needs_attention', stateSince: open.at };
+  if (open !== undefined)
+    return { state: 'needs_attention', stateSince: open.at, reason: 'A file is rejected.' };
   const restoredAt = marks.findLast(({ kind }) => kind === 'restored')?.at ?? '';
   const since = (at: string): string => (at > restoredAt ? at : restoredAt);
-  if (counting !== null) return { state: 'loaded', stateSince: since(counting.at) };
+  if (counting !== null) return { state: 'loaded', stateSince: since(counting.at), reason: null };
   const firstOf = (rank: number): string | undefined => evidence.find((one) => one.rank === rank)?.at;
   const finalizedAt = firstOf(2);
-  if (finalizedAt !== undefined) return { state: 'finalized', stateSince: since(finalizedAt) };
+  if (finalizedAt !== undefined) return { state: 'finalized', stateSince: since(finalizedAt), reason: null };
   const first = [...evidence, ...loads, ...marks].sort((one, other) => one.order - other.order)[0]?.at ?? '';
-  return { state: 'draft', stateSince: since(firstOf(1) ?? first) };
+  return { state: 'draft', stateSince: since(firstOf(1) ?? first), reason: null };
 }

@@ -34,6 +34,10 @@ export interface View {
   readonly passes: (line: Line) => boolean;
   readonly passesButDates: (line: Line) => boolean;
   readonly isOfTenant: (line: Line) => boolean;
+  /** The tenant's id, or its name behind a quotation mark; null: all tenants together. */
+  readonly isOfTenantKey: (key: string | null) => boolean;
+  /** By the name or id of a tenant in a file of one's own. */
+  readonly isOfTenantName: (name: string) => boolean;
   readonly isUntil: (date: string) => boolean;
   readonly isFrom: (date: string) => boolean;
   readonly hasCurrency: (currency: string | null) => boolean;
@@ -42,8 +46,6 @@ export interface View {
   readonly known: readonly Labelled[];
   /** Those that pass the filters. */
   readonly invoices: readonly Labelled[];
-  /** Invoices of all partners, for what does not depend on filters. */
-  readonly everyone: readonly Labelled[];
   /** Lines of a version, as if it counted. */
   readonly linesOf: (version: Version) => readonly Line[];
   readonly countedAt: (instant: string) => readonly Version[];
@@ -160,6 +162,15 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
   const isUntil = (date: string): boolean => filters.to === undefined || date <= filters.to;
   const isOfTenant = (line: Line): boolean =>
     matches.tenant(keyOf(line.invoice.tenantId, line.label), keyOf(line.invoice.tenantId, line.tenant));
+  const isOfTenantKey = (key: string | null): boolean => matches.tenant(key);
+  const isOfTenantName = (name: string): boolean =>
+    filters.tenants === undefined ||
+    [...tenants.values()].some(
+      ({ id, label }) =>
+        label !== null &&
+        matches.tenant(id ?? `"${label}`) &&
+        [label, id].some((one) => one?.toLowerCase() === name.toLowerCase()),
+    );
   const passesButDates = (line: Line): boolean =>
     isOfTenant(line) &&
     matches.carrier(line.carrier) &&
@@ -169,7 +180,7 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
 
   const label = (invoice: KnownInvoice): string | null => {
     const name = invoice.current?.lines.map(({ tenant }) => tenant).sort(compareText)[0] ?? null;
-    if (invoice.level === 'partner') return name;
+    if (invoice.level === 'partner') return name === null ? null : withoutId(name, tenants);
     const tenant =
       invoice.tenantId === null && name === null
         ? undefined
@@ -211,6 +222,8 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
         passes,
         passesButDates,
         isOfTenant,
+        isOfTenantKey,
+        isOfTenantName,
         isUntil,
         isFrom,
         ofLevel,
@@ -220,7 +233,6 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
         currency !== null ? matches.currency(currency) : filters.currencies === undefined,
       known: mineKnown,
       invoices: mineKnown.filter((one) => ofLevel(one.invoice.level) && passesAsInvoice(one)),
-      everyone,
       linesOf,
       countedAt: (instant) =>
         world.countedAt(instant).filter(({ lines: [line] }) => line !== undefined && isMine(line.invoice)),
@@ -238,7 +250,7 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
 
 /** Lines of a name without an id, when no invoice of such a tenant is known by that name. */
 function withoutId(name: string, tenants: ReadonlyMap<string, Tenant>): string {
-  return [...tenants.values()].some((tenant) => tenant.id !== null && tenant.name === name)
+  return [...tenants.values()].some((tenant) => tenant.id !== null && tenant.called === name)
     ? `${name} (no id)`
     : name;
 }

@@ -1,11 +1,13 @@
 /** Asks the product and the model the same, and names the first difference. */
 
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ReportRow } from '../../../reports/cells.ts';
-import { openReportSession, type ReportSession } from '../../../reports/report-session.ts';
-import type { Filters, History } from '../history.ts';
-import { type AnswerRow, compareKeys, type Key, type Parameters } from '../model/answer.ts';
+import { openReportSession, type ReportSession, runReport } from '../../../reports/report-session.ts';
+import type { Filters, History, Question } from '../history.ts';
+import { type AnswerRow, compareKeys, type Key } from '../model/answer.ts';
 import { CATALOGUE } from '../model/catalogue.ts';
-import { viewsOf } from '../model/view.ts';
+import { type View, viewsOf } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
 import { isUnfixedQuestion, isUnfixedWorld } from './unfixed.ts';
 
@@ -22,37 +24,70 @@ export async function compareReports(played: Played, history: History): Promise<
     const views = viewsOf({ history, world: played.world, publishedAt: played.publishedAt }, filters);
     const session = await openReportSession({
       databasePath: played.path,
-      filters: toProduct(filters),
+      filters: filters,
       timeLimitMs: TIME_LIMIT_MS,
     }).catch(() => null);
     try {
-      for (const { report, parameters } of history.questions) {
-        const what = `report ${report} ${JSON.stringify(parameters)} with ${JSON.stringify(filters)}`;
-        const answer = CATALOGUE[report]?.report;
-        if (answer === undefined || isUnfixedQuestion({ report, parameters }, views)) continue;
-        const expected =
-          views?.map((view) => ({ partnerId: view.partnerId, rows: answer(view, parameters) })) ?? null;
-        compare(what, expected, await ask(session, report, parameters));
-        const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
-        const rows = expected?.reduce((sum, of) => sum + of.rows.length, 0) ?? 0;
-        ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + rows });
-      }
+      for (const question of history.questions)
+        await compareReport(question, { filters, views, session, played });
     } finally {
       session?.close();
     }
   }
 }
 
-function toProduct(filters: Filters): Filters {
-  return filters;
+interface Asking {
+  readonly filters: Filters;
+  /** null: no partner is selected. */
+  readonly views: readonly View[] | null;
+  /** null: the product refuses the filters. */
+  readonly session: ReportSession | null;
+  readonly played: Played;
 }
 
+async function compareReport(question: Question, { filters, views, session, played }: Asking): Promise<void> {
+  const { report, parameters, files = {} } = question;
+  const answer = CATALOGUE[report]?.report;
+  if (answer === undefined || isUnfixedQuestion(question, views)) return;
+  const expected =
+    views?.map((view) => ({ partnerId: view.partnerId, rows: answer(view, parameters, files) })) ?? null;
+  const found = await ask(question, filters, { session, played });
+  compare(
+    `report ${report} ${JSON.stringify({ ...parameters, ...files })} with ${JSON.stringify(filters)}`,
+    expected,
+    found,
+  );
+  const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
+  const rows = expected?.reduce((sum, of) => sum + of.rows.length, 0) ?? 0;
+  ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + rows });
+}
+
+/** Files of one's own belong to a session of their own. */
 async function ask(
-  session: ReportSession | null,
-  name: string,
-  parameters: Parameters,
+  { report, parameters, files }: Question,
+  filters: Filters,
+  { session, played }: Pick<Asking, 'session' | 'played'>,
 ): Promise<readonly ReportRow[] | null> {
-  return session === null ? null : (await session.run(name, parameters)).rows;
+  if (session === null || files === undefined)
+    return session === null ? null : (await session.run(report, parameters)).rows;
+  const tables: Record<string, string> = {};
+  for (const [table, rows] of Object.entries(files)) {
+    const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    const path = join(played.test.dataDir, `${table}.csv`);
+    const lines = [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))];
+    await writeFile(path, `${lines.map((line) => line.join()).join('\n')}\n`);
+    tables[table] = path;
+  }
+  return (
+    await runReport({
+      databasePath: played.path,
+      name: report,
+      parameters,
+      filters,
+      tables,
+      timeLimitMs: TIME_LIMIT_MS,
+    })
+  ).rows;
 }
 
 interface OfPartner {

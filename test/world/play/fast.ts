@@ -104,7 +104,7 @@ async function takeStep(test: TestWarehouse, step: Step, { at, now }: Moment): P
           ([name, value]) => value !== undefined && (value !== null || name === 'tenantId'),
         ),
       );
-      await warehouse.recordDetails({ invoiceId, status, header: read });
+      await warehouse.recordDetails({ invoiceId, status, partnerId: step.partnerId, header: read });
       return 'recorded';
     }
     case 'name': {
@@ -112,6 +112,12 @@ async function takeStep(test: TestWarehouse, step: Step, { at, now }: Moment): P
       await warehouse.recordHash({ invoiceId, sha256: hashOf(bytes), sizeBytes: bytes.length });
       return 'recorded';
     }
+    case 'exclude':
+      await warehouse.exclude(invoiceId, { code: step.code, reason: 'It is not ours.' });
+      return 'done';
+    case 'include':
+      await warehouse.exclude(invoiceId, null);
+      return 'done';
     case 'restore':
       return (await warehouse.decide({ kind: 'restore', invoiceId, ...BY })).outcome;
     case 'choose':

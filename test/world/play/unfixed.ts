@@ -16,7 +16,7 @@ interface Unfixed {
 const MAX_AMOUNT = 10n ** 18n - 1n;
 const UNFIXED: readonly Unfixed[] = [
   {
-    fault: 'a backfilled invoice has no partner, though the token names it',
+    fault: 'names of a tenant whose partner is not known are not compared with those of partners',
     isWorld: (world) =>
       world.invoices().some(({ tenantId, partnerId }) => tenantId !== null && partnerId === null),
   },

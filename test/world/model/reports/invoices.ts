@@ -2,8 +2,18 @@
 
 import { createHash } from 'node:crypto';
 import { csvOf } from '../../history.ts';
-import { type AnswerRow, costOf, grouped, type Key, type Report } from '../answer.ts';
-import { absolute, compareText, dayNumber, doubleMedian, money, percent, quotient, sum } from '../exact.ts';
+import { type AnswerRow, costOf, type Files, grouped, type Key, type Report } from '../answer.ts';
+import {
+  absolute,
+  compareText,
+  dayNumber,
+  doubleMedian,
+  money,
+  parsed,
+  percent,
+  quotient,
+  sum,
+} from '../exact.ts';
 import type { KnownInvoice, Line as PlainLine, Version } from '../truth.ts';
 import type { Labelled, Line, View } from '../view.ts';
 
@@ -37,14 +47,66 @@ function totalOf({ invoice, currency, lines }: Share): bigint | null {
   return invoice.current === null ? null : costOf(lines);
 }
 
-const isOwed = ({ state, serviceStatus }: KnownInvoice): boolean =>
-  state !== 'draft' && state !== 'voided' && serviceStatus !== 'draft';
+const isOwed = ({ state, serviceStatus, voidedAt }: KnownInvoice): boolean =>
+  state !== 'draft' && voidedAt === null && serviceStatus !== 'draft';
 
-const owed = (view: View): (Share & { readonly total: bigint })[] =>
-  selected(view).flatMap((share) => {
+/** Owed by the selected invoices, and what of it is still open after the payments. */
+function owed(view: View, files: Files): (Share & { readonly total: bigint; readonly open: bigint })[] {
+  const paid = paidOf(allTotals(view), files);
+  return selected(view).flatMap((share) => {
+    const total = totalOf(share);
+    if (!isOwed(share.invoice) || total === null) return [];
+    return [{ ...share, total, open: total - (paid.get(shareKey(share)) ?? 0n) }];
+  });
+}
+
+const shareKey = ({ invoice, currency }: Share): string => JSON.stringify([invoice.id, currency]);
+
+/** Of all invoices of the partner, whatever the filters are. */
+const allTotals = (view: View): (Share & { readonly total: bigint })[] =>
+  view.known.flatMap(byCurrency).flatMap((share) => {
     const total = totalOf(share);
     return isOwed(share.invoice) && total !== null ? [{ ...share, total }] : [];
   });
+
+/** By share: of several invoices with a number each takes its amount in order of due date, and the last the rest. */
+function paidOf(
+  totals: readonly (Share & { readonly total: bigint })[],
+  files: Files,
+): ReadonlyMap<string, bigint> {
+  const paid = new Map<string, bigint>();
+  const payments = Map.groupBy(files.payments ?? [], (row) =>
+    JSON.stringify([row.invoice_number, row.currency_code?.toUpperCase(), row.tenant?.toLowerCase() ?? '']),
+  );
+  for (const [key, rows] of payments) {
+    const [number, currency, tenant] = JSON.parse(key) as [string, string, string];
+    const isOf = ({ invoice }: Share): boolean =>
+      tenant === '' ||
+      [nameIn(invoice), invoice.tenantId, invoice.partnerTenantId].some(
+        (one) => one?.toLowerCase() === tenant,
+      );
+    const shares = totals
+      .filter((share) => share.invoice.number === number && share.currency === currency && isOf(share))
+      .sort((one, other) =>
+        inOrder(
+          [one.invoice.due, one.invoice.date, one.invoice.id],
+          [other.invoice.due, other.invoice.date, other.invoice.id],
+        ),
+      );
+    let left = sum(rows.map(({ amount = '0' }) => parsed(amount)));
+    for (const [at, share] of shares.entries()) {
+      const isLast = at === shares.length - 1;
+      const most = share.total > 0n ? share.total : 0n;
+      const taken = isLast ? left : left < 0n ? 0n : left < most ? left : most;
+      paid.set(shareKey(share), (paid.get(shareKey(share)) ?? 0n) + taken);
+      left -= taken;
+    }
+  }
+  return paid;
+}
+
+const nameIn = ({ current }: KnownInvoice): string | null =>
+  current?.lines.map(({ tenant }) => tenant).sort(compareText)[0] ?? null;
 
 export const waiting: Report = (view, { stuck_after_days: stuckAfter = '7' }) =>
   view.invoices
@@ -70,7 +132,7 @@ export const waiting: Report = (view, { stuck_after_days: stuckAfter = '7' }) =>
             days < 1 ? 'today' : days < 7 ? '1 to 6 days' : days < 30 ? '7 to 29 days' : '30 days and more',
           ...{
             is_stuck: days >= Number(stuckAfter),
-            reason: state === 'needs_attention' ? 'A file is rejected.' : null,
+            reason: invoice.reason,
           },
           ...{ invoice_level: invoice.level, invoice_id: invoice.id },
         },
@@ -86,11 +148,20 @@ const GRADES = {
 } as const;
 const GRADE_ORDER = ['money', 'count', 'currency', 'dates', 'form'];
 
-export const proof: Report = (view) =>
+export const proof: Report = (view, _, files) =>
   selected(view).map((share) => {
     const { invoice, label, currency, isOwn, lines } = share;
     const { current, statedShipments: stated, statedTotal, rules } = invoice;
-    const grades = rules.map((rule) => GRADES[rule as keyof typeof GRADES] ?? 'form');
+    const reasonOf = (rule: string): string | null =>
+      (files.accepted ?? [])
+        .filter((row) => row.rule === rule && ['', invoice.number].includes(row.invoice_number ?? ''))
+        .map(({ reason = '' }) => reason)
+        .sort(compareText)
+        .at(-1) ?? null;
+    const reasons = rules.flatMap((rule) => reasonOf(rule) ?? []);
+    const grades = rules
+      .filter((rule) => reasonOf(rule) === null)
+      .map((rule) => GRADES[rule as keyof typeof GRADES] ?? 'form');
     const grade = GRADE_ORDER.find((one) => grades.some((other) => other === one)) ?? null;
     const difference =
       isOwn && current !== null && statedTotal !== null && invoice.statedCurrency === currency
@@ -119,18 +190,20 @@ export const proof: Report = (view) =>
           proof: invoice.proof,
           differences: rules.length === 0 ? null : [...rules].sort().join(', '),
           grade,
-          accepted_because: null,
+          accepted_because: reasons.length === 0 ? null : [...new Set(reasons)].sort(compareText).join('; '),
         },
         verdict:
           invoice.state === 'voided'
             ? 'voided, not counted'
-            : current === null
-              ? 'not loaded'
-              : isContradicted
-                ? 'contradicted'
-                : invoice.proof === 'unproved'
-                  ? 'unproved'
-                  : 'proved',
+            : invoice.voidedAt !== null
+              ? 'excluded, not counted'
+              : current === null
+                ? 'not loaded'
+                : isContradicted
+                  ? 'contradicted'
+                  : invoice.proof === 'unproved' || invoice.proof === 'announced'
+                    ? invoice.proof
+                    : 'proved',
         ...{ version: current?.version ?? null, invoice_level: invoice.level, invoice_id: invoice.id },
         ...{ file_sha256: current === null ? null : hashOf(current), loaded_at: current?.loadedAt ?? null },
       },
@@ -152,16 +225,15 @@ const hashOf = ({ rows, lines: [line] }: Version): string =>
 export const register: Report = (
   view,
   { usual_of: usualOf = '6', min_invoices: min = '3', unusual_percent: unusual = '50' },
+  files,
 ) => {
-  const rows = owed(view);
+  const rows = owed(view, files);
   // Earlier invoices, whatever the filters are.
-  const all = view.known.flatMap(byCurrency).flatMap((share) => {
-    const total = totalOf(share);
-    return isOwed(share.invoice) && total !== null
-      ? [{ ...share, total, order: [share.invoice.date, share.invoice.number, share.invoice.id] as Key }]
-      : [];
-  });
-  return rows.map(({ invoice, label, currency, total }) => {
+  const all = allTotals(view).map((share) => ({
+    ...share,
+    order: [share.invoice.date, share.invoice.number, share.invoice.id] as Key,
+  }));
+  return rows.map(({ invoice, label, currency, total, open }) => {
     const party = partyOf(invoice);
     const alike = all
       .filter(
@@ -202,10 +274,10 @@ export const register: Report = (
             ? null
             : difference !== 0n && absolute(difference) * 100n >= absolute(usual) * BigInt(unusual),
         ...{
-          open_amount: money(total),
+          open_amount: money(open),
           days_past_due: invoice.due === null ? null : Math.max(daysPast(invoice.due, view), 0),
         },
-        cash_until_due: invoice.due === null ? null : money(sum(until.map((one) => one.total))),
+        cash_until_due: invoice.due === null ? null : money(sum(until.map((one) => one.open))),
         ...{ state: invoice.state, invoice_level: invoice.level, invoice_id: invoice.id },
       },
       order: [currency, invoice.due, invoice.number],
@@ -214,8 +286,9 @@ export const register: Report = (
 };
 
 /** Whose invoice it is: the id, or what else names the tenant. */
-function partyOf({ tenantId, partnerTenantId, current }: KnownInvoice): string {
-  return tenantId ?? partnerTenantId ?? current?.lines.map(({ tenant }) => tenant).sort(compareText)[0] ?? '';
+function partyOf(invoice: KnownInvoice): string {
+  const { tenantId, partnerTenantId } = invoice;
+  return tenantId ?? partnerTenantId ?? nameIn(invoice) ?? '';
 }
 
 function inOrder(one: Key, other: Key): number {
@@ -228,8 +301,8 @@ function inOrder(one: Key, other: Key): number {
   return 0;
 }
 
-export const payables: Report = (view) => {
-  const open = owed(view).filter(({ total }) => total !== 0n);
+export const payables: Report = (view, _, files) => {
+  const open = owed(view, files).filter((one) => one.open !== 0n);
   const of = Map.groupBy(open, ({ label, invoice, currency }) =>
     JSON.stringify([label, invoice.level, currency]),
   );
@@ -244,10 +317,10 @@ export const payables: Report = (view) => {
               ({ invoice: { due } }) =>
                 due !== null && daysPast(due, view) >= from && daysPast(due, view) <= to,
             )
-            .map(({ total }) => total),
+            .map((one) => one.open),
         ),
       );
-    const whole = sum(group.map(({ total }) => total));
+    const whole = sum(group.map((one) => one.open));
     return [
       {
         cells: {
@@ -264,9 +337,7 @@ export const payables: Report = (view) => {
             due_31_to_60: inAge(31, 60),
           },
           ...{ due_61_to_90: inAge(61, 90), due_over_90: inAge(91, 9e9) },
-          no_due_date: money(
-            sum(group.filter(({ invoice }) => invoice.due === null).map(({ total }) => total)),
-          ),
+          no_due_date: money(sum(group.filter(({ invoice }) => invoice.due === null).map((one) => one.open))),
         },
         order: [first.currency, -whole, first.label, first.invoice.level],
       },

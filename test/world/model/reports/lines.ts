@@ -5,6 +5,7 @@ import {
   costOf,
   creditsOf,
   exactPounds,
+  type Files,
   grouped,
   invoicesOf,
   isCharge,
@@ -22,6 +23,7 @@ import {
   doubleMedian,
   largest,
   money,
+  parsed,
   percent,
   sum,
 } from '../exact.ts';
@@ -101,10 +103,32 @@ export const duplicates: Report = ({ loaded, passes }) =>
     ];
   });
 
-export const adjustments: Report = ({ loaded, passes }) =>
+/** The sum of the disputes of the number, if the line's tenant was billed for it first; carriers in upper or lower case. */
+function disputeOf(line: Line, loaded: readonly Line[], files: Files): bigint | null {
+  const isSame = (carrier: string, tracking: string, currency: string): boolean =>
+    carrier.toLowerCase() === line.carrier.toLowerCase() &&
+    tracking === line.tracking &&
+    currency === line.currency;
+  const rows = (files.disputes ?? []).filter((row) =>
+    isSame(row.carrier ?? '', row.tracking_number ?? '', (row.currency_code ?? '').toUpperCase()),
+  );
+  const [first] = loaded
+    .filter(({ carrier, tracking, currency }) => isSame(carrier, tracking, currency))
+    .sort(
+      (one, other) =>
+        compareText(one.invoiceDate, other.invoiceDate) ||
+        compareText(one.carrier, other.carrier) ||
+        compareText(one.label, other.label),
+    );
+  if (rows.length === 0 || first?.label !== line.label || first.carrier !== line.carrier) return null;
+  return sum(rows.map(({ amount = '0' }) => parsed(amount)));
+}
+
+export const adjustments: Report = ({ loaded, passes }, _, files) =>
   grouped(loaded, (line) => [...ofNumber(line), line.label]).flatMap(({ first, lines }): AnswerRow[] => {
     const credited = creditsOf(lines);
-    if ((lines.length < 2 && credited === 0n) || !lines.some(passes)) return [];
+    const disputed = disputeOf(first, loaded, files);
+    if ((lines.length < 2 && credited === 0n && disputed === null) || !lines.some(passes)) return [];
     const [charge, ...later] = lines
       .filter(isCharge)
       .sort((one, other) => compareText(one.invoiceDate, other.invoiceDate) || byInvoice(one, other));
@@ -114,7 +138,7 @@ export const adjustments: Report = ({ loaded, passes }) =>
         (line) => charge !== undefined && of(line) !== null && of(charge) !== null && of(line) !== of(charge),
       );
     const changed = [
-      differs(({ weight, unit }) => (weight === null ? null : `${weight} ${unit}`)) ? 'weight' : '',
+      differs((line) => exactPounds(line)?.toString() ?? null) ? 'weight' : '',
       differs(({ zone }) => plainZone(zone)) ? 'zone' : '',
       differs(({ service }) => service) ? 'service' : '',
     ].filter((part) => part !== '');
@@ -139,8 +163,9 @@ export const adjustments: Report = ({ loaded, passes }) =>
             changed: changed.length === 0 ? null : changed.join(', '),
           },
           ...{
-            disputed: null,
-            outstanding: null,
+            disputed: disputed === null ? null : money(disputed),
+            outstanding:
+              disputed === null ? null : money(disputed + credited > 0n ? disputed + credited : 0n),
             last_invoice_date:
               lines
                 .map(({ invoiceDate }) => invoiceDate)

@@ -1,23 +1,13 @@
 /** Few prices with many lines of each, the same for the same seed, for reports that compare like lines. */
 
-import { testName } from '../../support/processes/environment.ts';
+import { testName } from './processes/environment.ts';
 import {
   anInvoice,
   aShipment,
   decimalText,
   type FixtureInvoice,
   type FixtureShipment,
-} from '../../support/reports-fixture.ts';
-import type { PlainLine } from './plain-arithmetic.ts';
-
-/** A line with the attributes of its invoice. */
-export interface DenseLine extends PlainLine {
-  readonly invoiceNumber: string;
-  readonly level: 'tenant' | 'partner' | null;
-  readonly isVoided: boolean;
-  /** In its file, from 1. */
-  readonly row: number;
-}
+} from './reports-fixture.ts';
 
 const WEIGHTS: readonly Pick<FixtureShipment, 'weight' | 'unit'>[] = [
   { weight: '0.4536', unit: 'KG' },
@@ -70,13 +60,4 @@ export function denseInvoices(seed: number, count: number): FixtureInvoice[] {
       ...(isVoided ? { state: 'voided', voidedAt: '2026-07-01T00:00:00Z' } : {}),
     });
   });
-}
-
-export function linesOf(invoices: readonly FixtureInvoice[]): DenseLine[] {
-  return invoices.flatMap(({ id, number, level, state, shipments }) =>
-    shipments.map((line, at) => ({
-      ...line,
-      ...{ invoiceId: id, invoiceNumber: number, level, isVoided: state === 'voided', row: at + 1 },
-    })),
-  );
 }
