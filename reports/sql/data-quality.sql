@@ -5,8 +5,9 @@
 --   any but its plain form ("Zone 5" for 5), of an origin one with lower case or extra blanks. A tracking number like
 --   1.23E+11 went through a spreadsheet. An origin of three or four digits that also occurs with zeros before it has
 --   lost its leading zero. A ship date or a carrier's invoice date more than two years (731 days) from the invoice date is
---   far from it. A zone, service or carrier with eight digits in a row, or that is a date or an amount, looks like a value of
---   another column, as does any text that is the tracking number. `example` is the tracking number of the first line found.
+--   far from it. A zone, service or carrier of at least four characters that has eight digits in a row, or is a date, an
+--   amount such as 12.50 or the tracking number, looks like a value of another column, as does such an origin that is
+--   the tracking number. `example` is the tracking number of the first line found.
 -- order: currency; most lines first; problem
 -- limits: A line that is found need not be wrong: the file format allows empty cells. Nothing is repaired.
 -- units: share_of_shipments %

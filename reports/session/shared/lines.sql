@@ -182,7 +182,7 @@ select
         is_of_another_column(s.carrier_zone, s.tracking_number)
         or is_of_another_column(s.service_level, s.tracking_number)
         or is_of_another_column(s.carrier, s.tracking_number)
-        or s.origin = s.tracking_number,
+        or (s.origin = s.tracking_number and length(s.origin) >= 4),
         1048576,
         0
     ) as faults

@@ -73,6 +73,8 @@ export const ZONES = [
   '-17.5',
   '1E3',
   '10',
+  '12.50',
+  '1Z999999999',
 ] as const;
 export const CURRENCIES = ['USD', 'EUR', 'JPY'] as const;
 const SERVICES = ['Ground', '2Day', '', 'UPS Ground®', 'Playground Express', 'ground'] as const;
@@ -90,6 +92,7 @@ const NUMBERS = [
   '1Z7',
   '1Z8',
   '1Z9',
+  '1Z999999999',
 ] as const;
 /** Names that look like other names, like formulas, like markup or like ours for a missing value. */
 export const NAMES = [

@@ -104,6 +104,13 @@ export function monthOf(month: number): string {
   return `${String(Math.floor(month / 12)).padStart(4, '0')}-${String((month % 12) + 1).padStart(2, '0')}`;
 }
 
+/** The last day of the month that a date is in. */
+export function lastDayOf(date: string): string {
+  // The 28th and four days are in the next month, whose first day is as many days later as it is.
+  const inNext = dayNumber(`${date.slice(0, 7)}-28`) + 4;
+  return dateOf(inNext - Number(dateOf(inNext).slice(-2)));
+}
+
 /** The Monday of the week. */
 export function mondayOf(date: string): number {
   const day = dayNumber(date);

@@ -13,19 +13,7 @@ import {
   plainZone,
   type Report,
 } from '../answer.ts';
-import {
-  compareText,
-  dateOf,
-  dayNumber,
-  money,
-  monthNumber,
-  monthOf,
-  parse,
-  parsed,
-  percent,
-  quotient,
-  sum,
-} from '../exact.ts';
+import { compareText, lastDayOf, money, parse, parsed, percent, quotient, sum } from '../exact.ts';
 import type { Line } from '../view.ts';
 
 const isAlike = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
@@ -83,7 +71,7 @@ export const carrierStatements: Report = ({ lines: all, hasCurrency, filters }, 
 export const budget: Report = ({ lines, filters, isFrom, isUntil, isOfTenantName }, _, files) => {
   const inFilters = rowsOf(files, 'budget').filter((row) => {
     const first = `${cell(row, 'month')}-01`;
-    const last = dateOf(dayNumber(`${monthOf(monthNumber(first) + 1)}-01`) - 1);
+    const last = lastDayOf(first);
     const [tenant, carrier] = [cell(row, 'tenant'), cell(row, 'carrier')];
     return (
       isFrom(last) &&

@@ -301,6 +301,9 @@ const isFar = (date: string | null, from: string): boolean =>
   date !== null && Math.abs(dayNumber(date) - dayNumber(from)) > MAX_DAYS;
 const isBlank = (text: string): boolean => /^ | $/.test(text);
 
+const isOfAnotherColumn = (text: string, tracking: string): boolean =>
+  [...text].length >= 4 && (text === tracking || /\d{8}|^\d{4}-\d{2}-\d{2}$|^-?\d+\.\d{2,4}$/.test(text));
+
 export const dataQuality: Report = ({ lines: all }) => {
   const origins = new Set(all.map(({ origin }) => origin));
   const checks: Readonly<Record<string, (line: Line) => boolean>> = {
@@ -331,6 +334,9 @@ export const dataQuality: Report = ({ lines: all }) => {
       origin !== null && /^[0-9]{3,4}$/.test(origin) && origins.has(origin.padStart(5, '0')),
     'a date is more than two years from the invoice': ({ shipDate, carrierInvoiceDate, invoiceDate }) =>
       isFar(shipDate, invoiceDate) || isFar(carrierInvoiceDate, invoiceDate),
+    'a text looks like a value of another column': ({ zone, service, carrier, origin, tracking }) =>
+      [zone, service, carrier].some((text) => text !== null && isOfAnotherColumn(text, tracking)) ||
+      (origin === tracking && tracking.length >= 4),
     'origin has an unusual spelling': ({ origin }) => origin !== plainOrigin(origin),
   };
   return grouped(all, ({ currency }) => [currency]).flatMap(({ first: { currency }, lines }) =>

@@ -20,6 +20,7 @@ import {
   dateOf,
   dayNumber,
   doubleMedian,
+  lastDayOf,
   millionths,
   mondayOf,
   money,
@@ -100,7 +101,7 @@ function periodsOf(
     .filter((date) => date <= knownOn.slice(0, 10))
     .sort()
     .at(-1);
-  const lastDay = latest === undefined ? undefined : dayAfter(`${monthOf(monthNumber(latest) + 1)}-01`, -1);
+  const lastDay = latest === undefined ? undefined : lastDayOf(latest);
   const to2 = stated.second_to ?? filters.to ?? lastDay;
   if (to2 === undefined) return null;
   const from2 = stated.second_from ?? filters.from ?? monthsBefore(dayAfter(to2), 1);

@@ -15,7 +15,17 @@ import {
   type Report,
   zoneOrder,
 } from '../answer.ts';
-import { dateOf, dayNumber, money, monthNumber, monthOf, percent, quotient, sum } from '../exact.ts';
+import {
+  dateOf,
+  dayNumber,
+  lastDayOf,
+  money,
+  monthNumber,
+  monthOf,
+  percent,
+  quotient,
+  sum,
+} from '../exact.ts';
 import type { Line } from '../view.ts';
 
 const ofCurrency = (lines: readonly Line[], { currency }: Line): Line[] =>
@@ -124,9 +134,10 @@ export const cost: Report = ({ lines: all }, { by = 'tenant+carrier' }) => {
   });
 };
 
-export const summary: Report = ({ lines: all }, { grain = 'month' }) =>
+export const summary: Report = ({ lines: all, knownOn }, { grain = 'month' }) =>
   grouped(all, ({ date, currency }) => [periodOf(date, grain).name, currency]).map(({ first, lines }) => {
     const { start, name } = periodOf(first.date, grain);
+    const lastDay = grain === 'week' ? dateOf(dayNumber(start) + 6) : lastDayOf(start);
     const earlier = (weeks: number, months: number): Line[] => {
       const wanted =
         grain === 'week'
@@ -149,6 +160,7 @@ export const summary: Report = ({ lines: all }, { grain = 'month' }) =>
           ...change(earlier(52, 12), 'year'),
         },
         credited_percent: creditedOf(lines),
+        is_open: lastDay >= knownOn.slice(0, 10),
       },
       order: [first.currency, start],
     };
