@@ -195,6 +195,12 @@ export class LedgerWarehouse {
     return readLedgerStatuses(this.#store.ledgers, invoiceIds);
   }
 
+  /** Of the invoices that alone have their number. @param invoiceIds ids of something else are left out */
+  async invoiceNumbers(invoiceIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#store.ledgers.all('numbers-of-invoices', { invoice_ids: invoiceIds.join(',') });
+    return new Map(rows.map((row) => [String(row.invoice_id), String(row.invoice_number)]));
+  }
+
   due(request: DueRequest): Promise<DueInvoices> {
     return readDue(this.#store.ledgers, request);
   }

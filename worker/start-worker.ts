@@ -8,7 +8,7 @@ import { createBillingService } from '../billing/client.ts';
 import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
-import type { Alerts } from '../lib/alerts/alerts.ts';
+import { type Alerts, registerInvoiceNumbers } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { onFsyncFailure } from '../lib/files/durable-files.ts';
@@ -131,6 +131,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       },
     });
     closers.defer(() => warehouse.close());
+    closers.defer(registerInvoiceNumbers(settings.dataDir, (ids) => warehouse.invoiceNumbers(ids)));
     health.set('warehouse', { isHealthy: true });
 
     const contents = measureContents({ metrics, quarantine, databasePath });

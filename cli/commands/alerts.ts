@@ -4,6 +4,7 @@ import type { CostFinding } from '../../finance/cost-alerts/find-costs.ts';
 import { ALERT_NAMES, ALERTS, alertNameOf, runbookSection } from '../../lib/alerts/alert-names.ts';
 import { acknowledgeAlerts, type OpenAlert, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { durationMs, readDuration } from '../../lib/config/setting-values.ts';
+import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
 import { USER_FILES } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
@@ -67,7 +68,7 @@ interface WriteFlags {
 function acknowledgeCommand(): Command {
   const command = verb(
     'acknowledge [key...]',
-    'Records that a person works on an alert: its notice is not sent again while it lasts. An alert about ' +
+    'By key, or by the number of an invoice: records that a person works on an alert: its notice is not sent again while it lasts. An alert about ' +
       'a past event (a void after the load) ends when it is acknowledged.',
     'billsync alerts acknowledge disk/full --note "a larger one is ordered"',
   );
@@ -112,19 +113,38 @@ async function decide(
   if (isAll === keys.length > 0) {
     throw new CliError(EXIT.usage, 'name the keys of alerts, or add --all', { hint });
   }
-  const open = new Set<string>((await openAlerts(settings.dataDir)).map(({ key }) => key));
-  if (open.size === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
-  const unknown = keys.find((key) => !open.has(key));
-  if (unknown !== undefined) {
-    throw new CliError(EXIT.nothingMatched, 'no alert is open by that key', { subject: unknown, hint });
+  const open = (await openAlerts(settings.dataDir)).map(({ key }) => String(key));
+  if (open.length === 0) throw new CliError(EXIT.nothingMatched, 'no alert is open');
+  const found = isAll ? [open] : await Promise.all(keys.map((key) => keysOf(key, open, settings)));
+  const unknown = found.findIndex((some) => some.length === 0);
+  if (unknown >= 0) {
+    const subject = keys[unknown] ?? '';
+    throw new CliError(EXIT.nothingMatched, 'no alert is open by that key', { subject, hint });
   }
-  const chosen = isAll ? [...open] : [...new Set(keys)];
+  const chosen = [...new Set(found.flat())];
   const named = chosen.map(printable).join(', ');
   if (flags.dryRun === true) return output.note(`Would change: ${named}.`);
   const decision = { at: new Date().toISOString(), by: userName(), note: flags.note.trim() };
   if (until === null) await acknowledgeAlerts(settings.dataDir, chosen, decision);
   else await quietAlerts(settings.dataDir, chosen, { ...decision, until });
   output.note(`${until === null ? 'Acknowledged' : `Silenced until ${until}`}: ${named}.`);
+}
+
+/** @param given a key, a key whose id is the number of an invoice, or that number alone: all alerts of the invoice */
+async function keysOf(
+  given: string,
+  open: readonly string[],
+  settings: Settings,
+): Promise<readonly string[]> {
+  if (open.includes(given)) return [given];
+  const { ifPublished } = await import('../published.ts');
+  const [, name = null, number = given] = /^([a-z-]+)\/(.+)$/.exec(given) ?? [];
+  const rows = await ifPublished(settings, (published) => published.query('invoice', { invoice: number }));
+  const ids = (rows ?? []).map((row) => String(row.invoice_id));
+  return open.filter((key) => {
+    const id = ids.find((each) => key.endsWith(`/${each}`));
+    return id !== undefined && (name === null || key === `${name}/${id}`);
+  });
 }
 
 function duration(text: string): number {

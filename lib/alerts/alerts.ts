@@ -7,7 +7,15 @@ import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics.ts';
 import { USER_FILES, type UserStore, userStore } from '../user-store.ts';
 import { visible } from '../wire/text.ts';
-import { ALERTS, type AlertKey, type AlertName, alertNameOf, anchorOf, scopeOf } from './alert-names.ts';
+import {
+  ALERTS,
+  type AlertKey,
+  type AlertName,
+  alertNameOf,
+  anchorOf,
+  type Severity,
+  scopeOf,
+} from './alert-names.ts';
 import {
   type Alert,
   type AlertState,
@@ -45,6 +53,17 @@ const SAME_CHANGE_MS = 10_000;
 const RETRY_MS = 30_000;
 const MAX_UNSTORED = 1_000;
 
+/** Numbers by id, in lower case, of the invoices that alone have their number. */
+type InvoiceNumbers = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
+const numbersIn = new Map<string, InvoiceNumbers>();
+
+/** From then on, alerts of processes of this data folder name invoices by their numbers. @returns ends it */
+export function registerInvoiceNumbers(dataDir: string, lookUp: InvoiceNumbers): () => void {
+  numbersIn.set(dataDir, lookUp);
+  return () => void numbersIn.delete(dataDir);
+}
+
 export function createAlerts(options: AlertsOptions): Alerts {
   const { settings, log, scrub, now = () => new Date(), retryAfterMs = 2_000 } = options;
   const channels = openChannels({ settings, post: (url, body) => postMessage(url, body, retryAfterMs) });
@@ -79,14 +98,16 @@ export function createAlerts(options: AlertsOptions): Alerts {
     timer = undefined;
     appliedMs = performance.now();
     working = working.then(async () => {
-      for (const change of await stored.apply(queue.splice(0))) send(change);
+      const changes = await withNumbers(queue.splice(0), options);
+      for (const change of await stored.apply(changes)) send(change);
     });
   }
 
   function send({ isResolved, alert, atMs, repeated }: Due): void {
     const state = isResolved ? 'resolved' : 'raised';
     const notice: Notice = {
-      ...{ at: new Date(atMs).toISOString(), state, key: alert.key, repeated },
+      ...{ at: new Date(atMs).toISOString(), state, key: alert.key, repeated, host: hostname() },
+      severity: severityOf(alert.key),
       // `visible`, because a line break in the text of the service could imitate a log line.
       title: visible(scrub(alert.title)),
       detail: visible(scrub(alert.detail ?? '')),
@@ -116,6 +137,37 @@ export function createAlerts(options: AlertsOptions): Alerts {
       await delivery;
     },
   };
+}
+
+const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
+
+/** An id of an invoice without a number, or of something else, stays. */
+async function withNumbers(
+  changes: readonly Change[],
+  { store, log }: AlertsOptions,
+): Promise<readonly Change[]> {
+  const lookUp = store === undefined ? undefined : numbersIn.get(store.dataDir);
+  const texts = changes.flatMap(({ alert }) => (alert === null ? [] : [alert.title, alert.detail ?? '']));
+  const ids = [...new Set(texts.flatMap((text) => text.match(UUID) ?? []).map((id) => id.toLowerCase()))];
+  if (lookUp === undefined || ids.length === 0) return changes;
+  try {
+    const numbers = await lookUp(ids);
+    const named = (text: string): string => text.replace(UUID, (id) => numbers.get(id.toLowerCase()) ?? id);
+    return changes.map((change) => {
+      const { alert } = change;
+      if (alert === null) return change;
+      const detail = alert.detail === undefined ? {} : { detail: named(alert.detail) };
+      return { ...change, alert: { ...alert, title: named(alert.title), ...detail } };
+    });
+  } catch (error) {
+    log.warn({ err: error }, 'the invoices of an alert could not be named');
+    return changes;
+  }
+}
+
+function severityOf(key: string): Severity | null {
+  const name = alertNameOf(key);
+  return name === null ? null : ALERTS[name].severity;
 }
 
 function runbookOf(key: string, url: string | null): string {

@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
 import { appendFile, rm } from 'node:fs/promises';
 import type { Settings } from '../config/settings.ts';
+import type { Severity } from './alert-names.ts';
 
 export interface Notice {
   readonly at: string;
   readonly state: 'raised' | 'resolved';
   readonly key: string;
+  readonly severity: Severity | null;
+  /** Of the process that reports it. */
+  readonly host: string;
   readonly title: string;
   readonly detail: string;
   readonly repeated: number;
@@ -82,8 +86,10 @@ export function isTeams(url: string): boolean {
   return TEAMS_HOSTS.some((suffix) => host.endsWith(suffix));
 }
 
-export function messageOf(environment: string, { state, title, detail, repeated, runbook }: Notice): string {
-  const head = `[billsync ${environment}] ${state === 'resolved' ? 'Resolved: ' : ''}${withoutMarkup(title)}`;
+export function messageOf(environment: string, notice: Notice): string {
+  const { state, severity, host, title, detail, repeated, runbook } = notice;
+  const from = [`billsync ${environment}`, severity ?? 'warning', withoutMarkup(host)].join(', ');
+  const head = `[${from}] ${state === 'resolved' ? 'Resolved: ' : ''}${withoutMarkup(title)}`;
   const again = repeated > 0 ? ` (${repeated} more since the last notice)` : '';
   if (state === 'resolved') return head + again;
   return [head + again, withoutMarkup(detail), `What to do: ${runbook}`]

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { createAlerts } from '../../lib/alerts/alerts.ts';
+import { createAlerts, registerInvoiceNumbers } from '../../lib/alerts/alerts.ts';
 import { createLogger } from '../../lib/log/log.ts';
 import { testFolder } from '../support/folders.ts';
 import { billsync } from '../support/processes/billsync.ts';
+import { anEvent, aWarehouse, INVOICE } from '../warehouse/support.ts';
 import { testSettings } from '../webhook/a-delivery.ts';
 
 const dataDir = testFolder();
@@ -40,4 +41,40 @@ test('lists open alerts and records decisions', async () => {
       quiet_until: expect.any(String),
     },
   ]);
+});
+
+test('name an invoice by its number, which acknowledges them', async () => {
+  const t = await aWarehouse();
+  const other = '22222222-2222-4222-8222-222222222222';
+  await t.record([anEvent('invoice_created')]);
+  await t.warehouse.publish();
+  const end = registerInvoiceNumbers(t.dataDir, (ids) => t.warehouse.invoiceNumbers(ids));
+  const settings = testSettings(t.dataDir);
+  const alerts = createAlerts({
+    ...{ settings, log: createLogger(settings, 'worker', { write: () => undefined }) },
+    ...{ scrub: (text) => text, store: { dataDir: t.dataDir, role: 'worker' } },
+  });
+  for (const id of [INVOICE, other])
+    alerts.raise({ key: `attention/${id}`, title: `Invoice ${id} needs attention` });
+  alerts.raise({ key: `failure/${INVOICE}`, title: 'It fails' });
+  await alerts.close();
+  end();
+  const env = { BILLSYNC_DATA_DIR: t.dataDir };
+  const listed = async () =>
+    JSON.parse((await billsync(['alerts', 'list', '--json'], { env })).stdout) as {
+      acknowledged_at: unknown;
+    }[];
+  expect(await listed()).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ title: 'Invoice INV-1 needs attention' }),
+      expect.objectContaining({ title: `Invoice ${other} needs attention` }),
+    ]),
+  );
+  const acknowledge = (key: string) => billsync(['alerts', 'acknowledge', key], { env });
+  expect(await acknowledge('attention/inv-1')).toMatchObject({ exitCode: 0 });
+  expect((await listed()).filter((alert) => alert.acknowledged_at !== null)).toHaveLength(1);
+  expect(await acknowledge('INV-1')).toMatchObject({ exitCode: 0 });
+  expect((await listed()).filter((alert) => alert.acknowledged_at !== null)).toHaveLength(2);
+  expect(await acknowledge('INV-2')).toMatchObject({ exitCode: 3 });
+  await t.close();
 });

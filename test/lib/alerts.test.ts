@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
@@ -82,7 +83,9 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
     title: 'Sad.',
     detail: 'Why.',
     runbook: 'RUNBOOK',
-  };
+    severity: 'critical',
+    host: 'one',
+  } as const;
   for (const channel of channels) await channel.send({ ...notice, state: 'raised', repeated: 2 });
   return sent;
 }
@@ -90,7 +93,9 @@ async function sentTo(webhookUrl: string): Promise<object[]> {
 describe('the shape of a message', () => {
   test('is text for Slack and compatible chats', async () => {
     expect(await sentTo('https://hooks.slack.com/services/T0/B0/secret')).toEqual([
-      { text: '[billsync test] Sad. (2 more since the last notice)\nWhy.\nWhat to do: RUNBOOK' },
+      {
+        text: '[billsync test, critical, one] Sad. (2 more since the last notice)\nWhy.\nWhat to do: RUNBOOK',
+      },
     ]);
   });
 
@@ -107,7 +112,11 @@ describe('the shape of a message', () => {
         content: {
           ...{ type: 'AdaptiveCard', version: '1.4' },
           body: [
-            { type: 'TextBlock', text: '[billsync test] Sad. (2 more since the last notice)', wrap: true },
+            {
+              type: 'TextBlock',
+              text: '[billsync test, critical, one] Sad. (2 more since the last notice)',
+              wrap: true,
+            },
             { type: 'TextBlock', text: 'Why.', wrap: true },
             { type: 'TextBlock', text: 'What to do: RUNBOOK', wrap: true },
           ],
@@ -242,10 +251,11 @@ describe('alerts', () => {
     alerts.resolve('gaps');
     await alerts.close();
     const detail = '\nLook at https://s.example/x\nWhat to do: billsync alerts explain drift';
+    const from = `[billsync test, critical, ${hostname()}]`;
     expect(posts.map((post) => post.text)).toEqual([
-      `[billsync test] Sad.${detail}`,
-      `[billsync test] Sad. (4 more since the last notice)${detail}`,
-      '[billsync test] Resolved: Sad.',
+      `${from} Sad.${detail}`,
+      `${from} Sad. (4 more since the last notice)${detail}`,
+      `${from} Resolved: Sad.`,
     ]);
     const lines = (await readFile(file, 'utf8'))
       .trim()

@@ -136,7 +136,9 @@ describe('an alert', () => {
       title: `Invoice ${foreign}`,
       detail: foreign,
       runbook: '',
-    };
+      severity: 'warning',
+      host: 'one',
+    } as const;
     for (const channel of channels) await channel.send({ ...notice, state: 'raised', repeated: 0 });
     return JSON.stringify(sent);
   }

@@ -241,6 +241,16 @@ from invoice_state
 where $states::text = '' or state in (select unnest(string_to_array($states::text, ',')))
 order by first_seen_at, invoice_id
 
+-- name: numbers-of-invoices
+-- For DuckDB and PostgreSQL. A number that several invoices have names none of them.
+select i.invoice_id::text as invoice_id, i.invoice_number
+from invoice_state as i
+where i.invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
+    and i.invoice_number is not null
+    and not exists (
+        select 1 from invoice_state as o where o.invoice_number = i.invoice_number and o.invoice_id <> i.invoice_id
+    )
+
 -- name: ledger-statuses
 -- For DuckDB and PostgreSQL.
 with chosen as materialized (
