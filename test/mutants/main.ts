@@ -1,11 +1,12 @@
 /**
- * `npm run mutants [-- --count N] [--seed S] [--room R] [--near]`: draws faults at random from the last commit, makes each in a copy
- * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the nearest only.
+ * `npm run mutants [-- --count N] [--seed S] [--room R,R] [--near]`: draws faults at random from the last commit, makes each in a copy
+ * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs those of the room only.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -29,6 +30,8 @@ const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
 const NEAREST = 10;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
 const MAX_RUN_MS = 900_000;
+/** Such a test may have failed because the machine is busy. */
+const LATE = /timed out|in time|Timeout/;
 
 const { values } = parseArgs({
   options: {
@@ -45,7 +48,7 @@ interface Reach {
   readonly functions: ReadonlySet<string>;
 }
 
-type Outcome = { readonly caughtBy: string | null } | 'invalid';
+type Outcome = { readonly caughtBy: string | null; readonly isLate?: boolean } | 'invalid';
 
 const folder = mkdtempSync(join(tmpdir(), 'billsync-mutants-'));
 const copy = join(folder, 'tree');
@@ -56,7 +59,7 @@ function roomOf(file: string): string {
 }
 
 function* drawMutants(seed: number): Generator<Mutant> {
-  const rooms = values.room === undefined ? ROOMS : [values.room];
+  const rooms = values.room?.split(',') ?? ROOMS;
   const files = execFileSync('git', ['ls-files', ...rooms.map((room) => `${room}/`)], {
     cwd: ROOT,
     encoding: 'utf8',
@@ -115,10 +118,18 @@ function run(command: string, args: readonly string[], env: Readonly<Record<stri
 }
 
 async function runTests(files: readonly string[]): Promise<Outcome> {
+  const outcome = await runOnce(files);
+  return outcome !== 'invalid' && outcome.isLate === true ? runOnce(files) : outcome;
+}
+
+async function runOnce(files: readonly string[]): Promise<Outcome> {
   if (files.length === 0) return { caughtBy: null };
   rmSync(REPORT, { force: true });
   const limits = ['--bail=1', '--testTimeout=120000', '--hookTimeout=120000'];
-  const { status, output } = await run('npx', vitest(...limits, ...files));
+  // A build for each fault takes longer than the tests, and few of them need one.
+  const { status, output } = await run(process.execPath, vitest(...limits, ...files), {
+    TEST_BUILDS_ON_USE: '1',
+  });
   if (status === 0) return { caughtBy: null };
   if (status === null) return { caughtBy: 'the time limit' };
   let results: TestReport['testResults'];
@@ -136,7 +147,11 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
   const first = failed.find(({ test }) => test !== 'cannot be loaded') ?? failed[0];
   // A statement that DuckDB cannot plan is no plausible fault.
   if (first?.messages.some((text) => /\b(Parser|Binder) Error\b|SyntaxError/.test(text))) return 'invalid';
-  return { caughtBy: first === undefined ? `exit code ${status}` : `${first.file}: ${first.test}` };
+  if (first === undefined) return { caughtBy: `exit code ${status}` };
+  return {
+    caughtBy: `${first.file}: ${first.test}`,
+    isLate: first.messages.some((text) => LATE.test(text)),
+  };
 }
 
 interface TestReport {
@@ -152,12 +167,28 @@ interface TestReport {
   }[];
 }
 
+/** The same for every run on one tree. */
+async function readReach(): Promise<readonly Reach[]> {
+  const tree = execFileSync('git', ['rev-parse', 'HEAD^{tree}'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  const path = join(ROOT, '.cache/mutants', `${tree}.json`);
+  if (!existsSync(path)) {
+    const recorded = JSON.stringify(await recordReach());
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, recorded);
+  }
+  const files = JSON.parse(readFileSync(path, 'utf8')) as readonly {
+    testFile: string;
+    functions: string[];
+  }[];
+  return files.map(({ testFile, functions }) => ({ testFile, functions: new Set(functions) }));
+}
+
 /** Runs the fast tests once, unchanged. A file that fails when it is recorded is left out, since it would catch everything. */
-async function recordReach(): Promise<readonly Reach[]> {
+async function recordReach(): Promise<readonly { readonly testFile: string }[]> {
   const into = join(folder, 'reach');
   mkdirSync(into);
   for (const path of [folder, into]) chmodSync(path, 0o711);
-  await run('npx', vitest(), { TEST_REACH: into });
+  await run(process.execPath, vitest(), { TEST_REACH: into });
   const failed = readReport().flatMap(({ name, status }) =>
     status === 'failed' ? [name.slice(copy.length + 1)] : [],
   );
@@ -165,14 +196,13 @@ async function recordReach(): Promise<readonly Reach[]> {
     process.stdout.write(`Left out, because it fails when it is recorded: ${file}\n`);
   return readdirSync(into)
     .filter((file) => file.endsWith('.json'))
-    .map((file) => JSON.parse(readFileSync(join(into, file), 'utf8')) as Reach & { functions: string[] })
-    .filter(({ testFile }) => !failed.includes(testFile))
-    .map(({ testFile, functions }) => ({ testFile, functions: new Set(functions) }));
+    .map((file) => JSON.parse(readFileSync(join(into, file), 'utf8')) as { readonly testFile: string })
+    .filter(({ testFile }) => !failed.includes(testFile));
 }
 
 function vitest(...args: readonly string[]): readonly string[] {
   const output = ['--reporter=json', `--outputFile=${REPORT}`];
-  return ['--no-install', 'vitest', 'run', '--project=fast-*', ...output, ...args];
+  return ['node_modules/vitest/vitest.mjs', 'run', '--project=fast-*', ...output, ...args];
 }
 
 /** @throws Error there is no report: a global set-up failed */
@@ -180,18 +210,9 @@ function readReport(): TestReport['testResults'] {
   return (JSON.parse(readFileSync(REPORT, 'utf8')) as TestReport).testResults;
 }
 
-/** Without a recording, the tests of the same folder. */
+/** Without a recording, the tests of the same room. */
 function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): readonly string[] {
   const mirrored = `test/${dirname(file).replace(/\/sql$|\/session.*$|\/views$|\/migrations$/, '')}/`;
-  if (reach === null) {
-    const names = readdirSync(join(copy, mirrored.split('/').slice(0, 2).join('/')), {
-      recursive: true,
-      encoding: 'utf8',
-    });
-    return names
-      .filter((name) => /(?<!\.slow)\.test\.ts$/.test(name))
-      .map((name) => join(mirrored.split('/').slice(0, 2).join('/'), name));
-  }
   const reaches = ({ testFile, functions }: Reach): boolean => {
     if (file.endsWith('.sql'))
       return functions.has(
@@ -209,10 +230,17 @@ function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): read
     (readFileSync(join(copy, testFile), 'utf8').includes(name) ? 0 : 1e6) +
     (testFile.startsWith(mirrored) ? 0 : 1e5) +
     functions.size;
-  return reach
-    .filter(reaches)
+  return (reach?.filter(reaches) ?? testsOfRoom(file))
     .toSorted((a, b) => nearness(a) - nearness(b))
     .map(({ testFile }) => testFile);
+}
+
+function testsOfRoom(file: string): readonly Reach[] {
+  const folder = join('test', file.split('/')[0] ?? '');
+  const names = readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' });
+  return names
+    .filter((name) => /(?<!\.slow)\.test\.ts$/.test(name))
+    .map((name) => ({ testFile: join(folder, name), functions: new Set<string>() }));
 }
 
 async function outcomeOf(mutant: Mutant, reach: readonly Reach[] | null): Promise<Outcome> {
@@ -226,10 +254,10 @@ async function outcomeOf(mutant: Mutant, reach: readonly Reach[] | null): Promis
     if (near === 'invalid' || near.caughtBy !== null) return near;
     // Types are checked by `npm test` too.
     if (mutant.file.endsWith('.ts')) {
-      const { status } = await run('npx', ['--no-install', 'tsc', '--singleThreaded']);
+      const { status } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '--singleThreaded']);
       if (status !== 0) return 'invalid';
     }
-    return values.near ? near : await runTests(tests.slice(NEAREST));
+    return await runTests(tests.slice(NEAREST));
   } finally {
     writeFileSync(path, bytes);
   }
@@ -244,7 +272,7 @@ async function main(): Promise<boolean> {
 
   const [seed, count] = [Number(values.seed), Number(values.count)];
   process.stdout.write(`Seed ${seed}.\n`);
-  const reach = values.near ? null : await recordReach();
+  const reach = values.near ? null : await readReach();
   const tried: { readonly mutant: Mutant; readonly caughtBy: string | null }[] = [];
   for (const mutant of drawMutants(seed)) {
     if (tried.length === count) break;
