@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { Archive } from '../../../archive/archive.ts';
 
 import { createHealth, reportedCheck } from '../../../lib/health/health.ts';
@@ -35,6 +35,8 @@ let server: LakeServer;
 let settings: LakeTestSettings;
 beforeAll(async () => {
   server = await startLakeServer();
+});
+beforeEach(async () => {
   settings = await server.aLake(makeDataDir());
   const address = readCatalogAddress(settings.warehouse.catalog);
   const ledger = new Ledger(address, { generation: await currentGeneration(address, 'test') });
