@@ -61,7 +61,7 @@ async function bill(count: number): Promise<void> {
   }
 }
 
-describe('separate roles', () => {
+describe('separate roles', { shuffle: false }, () => {
   test('start without Temporal and load acknowledged events afterwards', async () => {
     const webhook = await start('webhook');
     service.register({ url: webhook.addresses.webhook ?? '', headers: { authorization: AUTHORIZATION } });

@@ -123,7 +123,7 @@ async function expectExact(): Promise<void> {
   expect(differences(billedSums(service.billedRows()), await reportedSums(beside))).toEqual([]);
 }
 
-describe('billsync up', () => {
+describe('billsync up', { shuffle: false }, () => {
   test('loads the invoices of a foreign service and reports them to the fourth decimal', async () => {
     const tenants = ['Nord & Süd', 'Plain', 'Plain', 'Third, "Ltd."'];
     const invoices = [];

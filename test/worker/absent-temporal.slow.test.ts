@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-describe('worker', () => {
+describe('worker', { shuffle: false }, () => {
   test('starts without Temporal, waits for it, and loads what was billed', async () => {
     worker = await rig.startWorker();
     expect(rig.health.report().components.temporal?.isHealthy).toBe(false);

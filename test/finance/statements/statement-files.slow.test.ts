@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { statementPages } from '../../../finance/statements/page/statement-pages.ts';
 import { userStore } from '../../../lib/user-store.ts';
 import { writeStatements } from '../../../worker/scheduled-reports.ts';
@@ -18,14 +19,17 @@ const fixture = await reportsFixture([
   anInvoice([line('Acme', '12.3456'), line('Acme', '-2')], { tenant: 'Acme', date: '2026-10-10' }),
   anInvoice([line('Łódź & Söhne <b>', '7')], { tenant: 'Łódź & Söhne <b>', date: '2026-10-10' }),
 ]);
-const out = join(fixture.folder, 'out');
+let out: string;
+beforeEach(() => {
+  out = join(fixture.folder, randomUUID());
+});
 afterAll(() => fixture.remove());
 
 const statement = (...args: string[]) =>
   runCommand(['statement', '--period', '2026-10', ...args, '--data-dir', fixture.folder]);
 const written = (): Promise<string[]> => readdir(out).catch(() => []);
 
-describe('billsync statement', { shuffle: false }, () => {
+describe('billsync statement', () => {
   test.each([
     [['--format', 'csv'], 2, 'a statement needs --tenant or --all-tenants'],
     [['--tenant', 'Acme'], 2, 'a statement needs --format'],
@@ -55,7 +59,6 @@ describe('billsync statement', { shuffle: false }, () => {
           .match(/paperSize="\d+"/g),
       ).toEqual([`paperSize="${number}"`]);
     expect(unzipped(bytes, 'xl/worksheets/sheet2.xml')).toContain('<autoFilter ref="A1:');
-    await rm(out, { recursive: true });
   });
 
   test('prints JSON with amounts as text and keeps nothing of a draft or a dry run', async () => {
@@ -144,7 +147,7 @@ describe('scheduled statements', () => {
   });
 });
 
-describe('the page of statements', { shuffle: false }, () => {
+describe('the page of statements', () => {
   let app: FastifyInstance;
   beforeAll(() => {
     app = fastify();

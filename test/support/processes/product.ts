@@ -87,7 +87,8 @@ export async function createProduct({ service, settings = {}, isMortal = false }
     const child = spawn(program ?? '', [...args, role], {
       stdio: ['ignore', output, output],
       cwd: ROOT,
-      env,
+      // The worker has the port of the settings; two processes cannot listen there.
+      env: role === 'webhook' ? { ...env, BILLSYNC_ADMIN_PORT: '0' } : env,
     });
     closeSync(output);
     const ended = new Promise<void>((resolve) => {
