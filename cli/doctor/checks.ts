@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { request } from 'undici';
 import { openArchive } from '../../archive/open-archive.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
@@ -11,7 +10,6 @@ import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { readFreeSpace } from '../../lib/health/free-space.ts';
 import { createLogger } from '../../lib/log/log.ts';
-import { isAlive } from '../../lib/processes.ts';
 import { systemErrorIn } from '../../lib/system-errors.ts';
 import { connectTemporal } from '../../lib/temporal/connect.ts';
 import { readEmbeddedRecord } from '../../lib/temporal/embedded-record.ts';
@@ -21,8 +19,6 @@ import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { ifPublished } from '../published.ts';
-import { readRunFile } from '../roles/run-file.ts';
-import { basicAuth } from '../roles/run-role.ts';
 import { counted } from '../terminal/output.ts';
 import { checkEnvironment } from '../verb.ts';
 import {
@@ -38,16 +34,15 @@ import {
 
 export const CHECKS: readonly Check[] = [
   { name: 'data folder', isInFolder: false, run: checkDataFolder },
-  { name: 'disk', isInFolder: true, run: checkDisk },
-  { name: 'archive', isInFolder: true, run: checkArchive },
+  { name: 'disk', component: 'disk', isInFolder: true, run: checkDisk },
+  { name: 'archive', component: 'archive', isInFolder: true, run: checkArchive },
   { name: 'secrets', isInFolder: false, run: checkSecrets },
   { name: 'billing service', isInFolder: true, run: checkService },
   { name: 'client certificate', isInFolder: false, run: checkClientCertificate },
-  { name: 'clock', isInFolder: false, run: checkClock },
-  { name: 'temporal', isInFolder: true, run: checkTemporal },
+  { name: 'clock', component: 'clock', isInFolder: false, run: checkClock },
+  { name: 'temporal', component: 'temporal', isInFolder: true, run: checkTemporal },
   { name: 'endpoint', isInFolder: false, run: checkEndpoint },
   { name: 'alerts', isInFolder: false, run: checkAlerts },
-  { name: 'processes', isInFolder: false, run: checkRunning },
   { name: 'inbox', isInFolder: true, run: checkInbox },
   { name: 'warehouse', isInFolder: false, run: checkWarehouse },
   { name: 'published file', isInFolder: true, run: checkPublished },
@@ -195,44 +190,4 @@ export async function checkAlerts(settings: Settings): Promise<Finding> {
     }
   }
   return ok(channels.map(({ where, test }) => (test ? where : `${where} (not tried)`)).join(', '));
-}
-
-const ANSWERS_WITHIN_MS = 5_000;
-const CHECKED_ELSEWHERE = new Set(['temporal', 'forwarder']);
-
-export async function checkRunning(settings: Settings): Promise<Finding> {
-  const running = ['up', 'worker', 'webhook']
-    .map((role) => readRunFile(settings, role))
-    .filter((file) => file !== null && isAlive(file.pid));
-  if (running.length === 0) return ok('none runs for this data folder');
-  const problems: string[] = [];
-  for (const file of running) {
-    const address = file?.addresses.dashboard ?? file?.addresses.probes;
-    if (file === null || address === undefined) continue;
-    problems.push(...(await problemsOf(file.role, address, settings)));
-  }
-  const names = running.map((file) => `${file?.role} (pid ${file?.pid})`).join(', ');
-  if (problems.length === 0) return ok(`${names}: healthy`);
-  return { ...note(`${names}: ${problems.join('; ')}`, 'see the log of that process'), result: 'failed' };
-}
-
-async function problemsOf(role: string, address: string, { admin }: Settings): Promise<readonly string[]> {
-  const headers =
-    admin.basicAuth === null
-      ? {}
-      : { authorization: basicAuth(admin.basicAuth.user, admin.basicAuth.password) };
-  try {
-    const { body } = await request(new URL('/readyz', address), {
-      headers,
-      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
-    });
-    const { components = {} } = (await body.json()) as {
-      components?: Record<string, { isHealthy: boolean; detail: string }>;
-    };
-    return Object.entries(components)
-      .filter(([name, { isHealthy }]) => !isHealthy && !CHECKED_ELSEWHERE.has(name))
-      .map(([name, { detail }]) => `${name}: ${detail}`);
-  } catch {
-    return [`${role} does not answer at ${address}`];
-  }
 }

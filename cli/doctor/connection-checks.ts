@@ -32,6 +32,8 @@ export interface Finding {
 
 export interface Check {
   readonly name: string;
+  /** The name that a running process has for it, whose finding replaces a test. */
+  readonly component?: string;
   readonly isInFolder: boolean;
   readonly run: (settings: Settings) => Promise<Finding>;
 }

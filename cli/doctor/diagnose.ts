@@ -1,5 +1,6 @@
 import type { Settings } from '../../lib/config/settings.ts';
 import { CliError, describeError, EXIT } from '../errors.ts';
+import { askRunning } from './ask-running.ts';
 import { CHECKS } from './checks.ts';
 import type { Check, Finding } from './connection-checks.ts';
 
@@ -11,7 +12,10 @@ export interface Diagnosis extends Finding {
 const LIMIT_MS = 45_000;
 const MIN_MS = 5_000;
 
-/** Each result at once, so that a hung connection does not hold back earlier ones. */
+/**
+ * Each result at once, so that a hung connection does not hold back earlier ones. What a running process has found counts; only the
+ * rest is tested here.
+ */
 export async function* diagnose(
   settings: Settings,
   {
@@ -22,7 +26,16 @@ export async function* diagnose(
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
   let isFolderUsable = true;
-  for (const { name, isInFolder, run } of checks) {
+  // The inbox's own finding says what waits to be forwarded.
+  const named = new Set(['forwarder', ...checks.flatMap(({ component }) => component ?? [])]);
+  const running = await askRunning(settings, named);
+  yield { check: 'processes', ...running.finding, exit_code: exitCodeOfResult(running.finding) };
+  for (const { name, component, isInFolder, run } of checks) {
+    const said = component === undefined ? null : running.says(component);
+    if (said !== null) {
+      yield { check: name, ...said, exit_code: exitCodeOfResult(said) };
+      continue;
+    }
     const leftMs = Math.max(minMs, untilMs - performance.now());
     const tried = isInFolder && !isFolderUsable ? skip : () => inTime(run(settings), leftMs);
     const diagnosis = await diagnoseOne(name, tried);
@@ -50,12 +63,16 @@ async function skip(): Promise<Finding> {
 async function diagnoseOne(check: string, run: () => Promise<Finding>): Promise<Diagnosis> {
   try {
     const finding = await run();
-    return { check, ...finding, exit_code: finding.result === 'failed' ? EXIT.checkFailed : EXIT.done };
+    return { check, ...finding, exit_code: exitCodeOfResult(finding) };
   } catch (error) {
     const { what, subject, hint, exitCode } = describeError(error);
     const detail = subject === null ? what : `${what}: ${subject}`;
     return { check, result: 'failed', detail, hint, exit_code: exitCode };
   }
+}
+
+function exitCodeOfResult({ result }: Finding): number {
+  return result === 'failed' ? EXIT.checkFailed : EXIT.done;
 }
 
 export function exitCodeOf(diagnoses: readonly Diagnosis[]): number {

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'selfsigned';
@@ -133,7 +135,7 @@ describe('the data folder', () => {
     const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: other }, cwd: folder });
     for await (const diagnosis of diagnose(settings)) diagnoses.push(diagnosis);
     expect(exitCodeOf(diagnoses)).toBe(2);
-    expect(diagnoses[0]).toMatchObject({ check: 'data folder', result: 'failed' });
+    expect(diagnoses.find(({ check: name }) => name === 'data folder')?.result).toBe('failed');
     expect(diagnoses.find(({ check: name }) => name === 'inbox')?.detail).toMatch(/skipped/);
     expect(existsSync(join(other, 'inbox'))).toBe(false);
   });
@@ -207,6 +209,42 @@ describe('the warehouse', () => {
 });
 
 describe('the processes', () => {
+  test('are asked first, and only what they cannot say is tested', async () => {
+    const dataDir = join(folder, 'running');
+    const components = {
+      clock: { isHealthy: true, detail: '' },
+      disk: { isHealthy: false, detail: 'no inodes are free' },
+      ingest: { isHealthy: false, detail: 'a record is set aside' },
+    };
+    const server = createServer((_request, response) => response.end(JSON.stringify({ components })));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const running = writeRunFile({ dataDir, partnerId: null }, 'worker', {
+      dashboard: `http://127.0.0.1:${port}/`,
+    });
+    const tested: string[] = [];
+    const checks: Check[] = ['clock', 'disk', 'archive'].map((name) => ({
+      ...{ name, component: name, isInFolder: false },
+      run: async () => {
+        tested.push(name);
+        return { result: 'ok', detail: 'tested', hint: null };
+      },
+    }));
+    const settings = loadSettings({ env: { BILLSYNC_DATA_DIR: dataDir }, cwd: folder });
+    const found = await Array.fromAsync(diagnose(settings, { checks })).finally(() => {
+      running.remove();
+      server.close();
+    });
+    const by = `worker (pid ${process.pid})`;
+    expect(found).toMatchObject([
+      { check: 'processes', result: 'failed', detail: `${by}: ingest: a record is set aside`, exit_code: 1 },
+      { check: 'clock', result: 'ok', detail: `healthy, says ${by}`, exit_code: 0 },
+      { check: 'disk', result: 'failed', detail: `no inodes are free (says ${by})`, exit_code: 1 },
+      { check: 'archive', result: 'ok', detail: 'tested' },
+    ]);
+    expect(tested).toEqual(['archive']);
+  });
+
   test('finds the sandbox of `up --sandbox`', async () => {
     const dataDir = join(folder, 'playing');
     expect(await check('billing service', { BILLSYNC_DATA_DIR: dataDir })).toMatchObject({
@@ -241,6 +279,7 @@ test('a check that never ends fails as unreachable, and those after it are made'
   ];
   const found = await Array.fromAsync(diagnose({} as Settings, { checks, limitMs: 20, minMs: 20 }));
   expect(found).toMatchObject([
+    { check: 'processes', result: 'ok' },
     { check: 'hangs', result: 'failed', detail: expect.stringContaining('no answer within'), exit_code: 5 },
     { check: 'works', result: 'ok', detail: 'fine' },
   ]);
