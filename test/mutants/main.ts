@@ -28,6 +28,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Own ones in the copy: what they hold depends on the sources. */
 const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
 const NEAREST = 10;
+const FAST_TEST = /(?<!\.slow)\.test\.ts$/;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
 const MAX_RUN_MS = 900_000;
 /** Such a test may have failed because the machine is busy. */
@@ -60,10 +61,7 @@ function roomOf(file: string): string {
 
 function* drawMutants(seed: number): Generator<Mutant> {
   const rooms = values.room?.split(',') ?? ROOMS;
-  const files = execFileSync('git', ['ls-files', ...rooms.map((room) => `${room}/`)], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
+  const files = git('ls-files', ...rooms.map((room) => `${room}/`));
   const all = files.split('\n').flatMap((file) => {
     if (/\.sql$/.test(file)) return mutantsOfSql(file, readFileSync(join(copy, file)));
     return /\.ts$/.test(file) ? mutantsOfTypeScript(file, readFileSync(join(copy, file))) : [];
@@ -96,7 +94,12 @@ function isEquivalent(mutant: Mutant): boolean {
 }
 
 /** Resolves with the exit code; null: the time limit ended it. */
-function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+function run(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  limit = MAX_RUN_MS,
+) {
   return new Promise<{ readonly status: number | null; readonly output: string }>((resolve) => {
     const child = spawn(command, args, {
       cwd: copy,
@@ -109,7 +112,7 @@ function run(command: string, args: readonly string[], env: Readonly<Record<stri
       stream.on('data', (chunk: Buffer) => {
         output = (output + chunk.toString()).slice(-20_000);
       });
-    const timer = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), MAX_RUN_MS);
+    const timer = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), limit);
     child.once('close', (status) => {
       clearTimeout(timer);
       resolve({ status, output });
@@ -167,28 +170,40 @@ interface TestReport {
   }[];
 }
 
-/** The same for every run on one tree. */
+interface Recording {
+  readonly commit: string;
+  readonly files: readonly { readonly testFile: string; readonly functions: readonly string[] }[];
+}
+
+const RECORDING = join(ROOT, '.cache/mutants.json');
+
+/** Of the last recording only the test files that have changed since are recorded again. */
 async function readReach(): Promise<readonly Reach[]> {
-  const tree = execFileSync('git', ['rev-parse', 'HEAD^{tree}'], { cwd: ROOT, encoding: 'utf8' }).trim();
-  const path = join(ROOT, '.cache/mutants', `${tree}.json`);
-  if (!existsSync(path)) {
-    const recorded = JSON.stringify(await recordReach());
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, recorded);
-  }
-  const files = JSON.parse(readFileSync(path, 'utf8')) as readonly {
-    testFile: string;
-    functions: string[];
-  }[];
-  return files.map(({ testFile, functions }) => ({ testFile, functions: new Set(functions) }));
+  const last = existsSync(RECORDING) ? (JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording) : null;
+  const commit = git('rev-parse', 'HEAD').trim();
+  const changed = last === null ? [] : git('diff', '--name-only', last.commit, commit).split('\n');
+  const fresh = changed.filter((file) => FAST_TEST.test(file) && existsSync(join(copy, file)));
+  const kept = (last?.files ?? []).filter(({ testFile }) => !changed.includes(testFile));
+  const recorded = last === null || fresh.length > 0 ? await recordReach(fresh) : [];
+  const recording: Recording = { commit, files: [...kept, ...recorded] };
+  writeFileSync(RECORDING, JSON.stringify(recording));
+  // A function that is new since the recording is taken to be reached with its file.
+  const reached = (functions: readonly string[]) => [
+    ...functions,
+    ...changed.filter((file) => functions.some((name) => name.startsWith(`${file}#`))),
+  ];
+  return recording.files.map(({ testFile, functions }) => ({
+    testFile,
+    functions: new Set(reached(functions)),
+  }));
 }
 
 /** Runs the fast tests once, unchanged. A file that fails when it is recorded is left out, since it would catch everything. */
-async function recordReach(): Promise<readonly { readonly testFile: string }[]> {
+async function recordReach(testFiles: readonly string[]): Promise<Recording['files']> {
   const into = join(folder, 'reach');
   mkdirSync(into);
   for (const path of [folder, into]) chmodSync(path, 0o711);
-  await run(process.execPath, vitest(), { TEST_REACH: into });
+  await run(process.execPath, vitest(...testFiles), { TEST_REACH: into }, 3 * MAX_RUN_MS);
   const failed = readReport().flatMap(({ name, status }) =>
     status === 'failed' ? [name.slice(copy.length + 1)] : [],
   );
@@ -196,8 +211,12 @@ async function recordReach(): Promise<readonly { readonly testFile: string }[]> 
     process.stdout.write(`Left out, because it fails when it is recorded: ${file}\n`);
   return readdirSync(into)
     .filter((file) => file.endsWith('.json'))
-    .map((file) => JSON.parse(readFileSync(join(into, file), 'utf8')) as { readonly testFile: string })
+    .map((file) => JSON.parse(readFileSync(join(into, file), 'utf8')) as Recording['files'][number])
     .filter(({ testFile }) => !failed.includes(testFile));
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' });
 }
 
 function vitest(...args: readonly string[]): readonly string[] {
@@ -222,7 +241,7 @@ function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): read
       );
     // The bundle of workflows runs in contexts whose calls are not recorded.
     if (file.startsWith('workflows/') && testFile.startsWith('test/workflows/')) return true;
-    return functions.has(`${file}#${within ?? ''}`);
+    return functions.has(file) || functions.has(`${file}#${within ?? ''}`);
   };
   // A test of a statement often names its file.
   const name = basename(file).replace(/^\d+-|\.\w+$/g, '');
@@ -239,7 +258,7 @@ function testsOfRoom(file: string): readonly Reach[] {
   const folder = join('test', file.split('/')[0] ?? '');
   const names = readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => /(?<!\.slow)\.test\.ts$/.test(name))
+    .filter((name) => FAST_TEST.test(name))
     .map((name) => ({ testFile: join(folder, name), functions: new Set<string>() }));
 }
 
@@ -264,7 +283,7 @@ async function outcomeOf(mutant: Mutant, reach: readonly Reach[] | null): Promis
 }
 
 async function main(): Promise<boolean> {
-  execFileSync('git', ['worktree', 'add', '--quiet', '--detach', copy, 'HEAD'], { cwd: ROOT });
+  git('worktree', 'add', '--quiet', '--detach', copy, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   mkdirSync(join(copy, '.cache'));
   for (const name of readdirSync(join(ROOT, '.cache')))
@@ -299,6 +318,6 @@ async function main(): Promise<boolean> {
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } finally {
-  execFileSync('git', ['worktree', 'remove', '--force', copy], { cwd: ROOT });
+  git('worktree', 'remove', '--force', copy);
   rmSync(folder, { recursive: true, force: true });
 }
