@@ -17,6 +17,7 @@ const inProcessesOfTheirOwn = [
   'test/sandbox/command.test.ts',
   'test/security/!(client|deliveries|exports|operator|raw-http|sandbox|text-of-others).test.ts',
   'test/lib/temporal/!(ask-patiently|closed-connection|codec|encryption-keys).test.ts',
+  'test/workflows/simulated/*.test.ts',
   'test/worker/!(beat-while-running|open-or-rebuild|refuse-unencrypted|watch-*).test.ts',
 ];
 

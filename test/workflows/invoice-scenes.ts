@@ -100,30 +100,6 @@ export function createScenes() {
     }
   }
 
-  async function settle(
-    world: World,
-    events: readonly InvoiceEvent[],
-    pace: Partial<Pace> = {},
-  ): Promise<InvoiceResult | undefined> {
-    let result: InvoiceResult | undefined;
-    await play(
-      world,
-      async (underTest) => {
-        await underTest.send(...events);
-        result = await underTest.result();
-      },
-      pace,
-    );
-    return result;
-  }
-
-  async function playUntilAttention(world: World, events: readonly InvoiceEvent[]): Promise<void> {
-    await play(world, async (underTest) => {
-      await underTest.send(...events);
-      await underTest.until('needs_attention');
-    });
-  }
-
   /** Each call acts in the world of its invoice; an invoice without a world of its own is finalized and plain. */
   const worldOf = (invoiceId: string): World => {
     const world = worlds.get(invoiceId) ?? aFinalizedWorld();
@@ -132,7 +108,7 @@ export function createScenes() {
   };
   const activities = activitiesOf(worldOf);
   return {
-    ...{ play, settle, playUntilAttention },
+    play,
     worlds,
     billing: { ...activities, ...backfillActivitiesOf(worldOf) },
     warehouse: { ...activities, ...quietWarehouse, ...ledgerStatusesOf(worldOf) },
