@@ -56,10 +56,11 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
 async function start(given: RoleContext): Promise<RunningRole> {
   context = given;
   if (role === 'webhook') return (await import('./webhook-role.ts')).startWebhookRole(given);
-  const { startWorkerAloneRole } = await import('./worker-role.ts');
-  const worker = await startWorkerAloneRole(given);
+  if (role === 'dashboard') return (await import('./admin-role.ts')).startAdminRole(given);
+  const { startWorkerRole } = await import('./worker-role.ts');
+  const worker = await startWorkerRole(given);
   if (!given.settings.temporalConfigured) await Promise.race([worker.ready, sleep(POLLS_WITHIN_MS)]);
-  return worker;
+  return { addresses: {}, close: worker.close };
 }
 
 function send(message: FromChild, sent: () => void = () => undefined): void {

@@ -16,7 +16,7 @@ import { CliError, type DescribedError, EXIT, type ExitCode } from '../errors.ts
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 import { endpointCheck } from './watch-endpoint.ts';
 
-export type ChildRole = 'webhook' | 'worker';
+export type ChildRole = 'webhook' | 'worker' | 'dashboard';
 
 interface ChildState {
   readonly components: Readonly<Record<string, ComponentHealth>>;
@@ -35,13 +35,21 @@ export type FromChild =
   | { readonly kind: 'failed'; readonly error: DescribedError; readonly stack: string };
 
 const CHILD_MAIN = join(import.meta.dirname, `child-main${extname(import.meta.filename)}`);
-const NAMES: Readonly<Record<ChildRole, string>> = { webhook: 'endpoint', worker: 'worker' };
+const NAMES: Readonly<Record<ChildRole, string>> = {
+  webhook: 'endpoint',
+  worker: 'worker',
+  dashboard: 'dashboard',
+};
 const LOCK_WITHIN_MS = 2_000;
 const FORWARD_EVERY_MS = 1_000;
 /** A terminal interrupts all processes at once: within this time `up` receives the signal too, and restarts nothing. */
 const RESTART_AFTER_MS = 1_000;
 /** An event loop that blocks for this long does not recover. A kill loses nothing that was acknowledged. */
-const KILLED_AFTER_MS: Readonly<Record<ChildRole, number>> = { webhook: 30_000, worker: 120_000 };
+const KILLED_AFTER_MS: Readonly<Record<ChildRole, number>> = {
+  webhook: 30_000,
+  worker: 120_000,
+  dashboard: 60_000,
+};
 /** Errors that a restart does not fix. */
 const NEEDS_PERSON: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, EXIT.locked]);
 
@@ -65,20 +73,28 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
       webhook: withPort(settings.webhook, webhook),
     }));
     parts.defer(endpoint.close);
-    const worker = startProcess('worker', context, ({ dashboard }) => ({
-      ...settings,
-      admin: withPort(settings.admin, dashboard),
-    }));
+    const worker = startProcess('worker', context, () => settings);
     parts.defer(worker.close);
+    // Pages that need much memory or time hurt neither the endpoint nor loading.
+    const dashboard = startProcess('dashboard', context, ({ dashboard: address }) => ({
+      ...settings,
+      admin: withPort(settings.admin, address),
+    }));
+    parts.defer(dashboard.close);
 
-    /** The worker shows the states on the admin port. */
+    /** The dashboard shows the states of all processes on the admin port. */
     async function forwardStates(): Promise<void> {
-      const state = endpoint.state();
-      if (state === null)
-        health.set('endpoint', { isHealthy: false, detail: 'Its process is being restarted.' });
-      const components = { ...state?.components, ...health.report().components };
-      const text = `${await metrics.ownText()}\n${state?.metrics ?? ''}`;
-      worker.send({ kind: 'neighbours', state: { components, metrics: text } });
+      const states = [endpoint.state(), worker.state()];
+      const detail = 'Its process is being started.';
+      if (states[0] === null) health.set('endpoint', { isHealthy: false, detail });
+      health.set('worker', states[1] === null ? { isHealthy: false, detail } : { isHealthy: true });
+      const components = Object.assign(
+        {},
+        ...states.map((state) => state?.components),
+        health.report().components,
+      ) as ChildState['components'];
+      const text = [await metrics.ownText(), ...states.map((state) => state?.metrics ?? '')].join('\n');
+      dashboard.send({ kind: 'neighbours', state: { components, metrics: text } });
     }
     const checks = startChecks(context);
     parts.defer(() => checks.close());
@@ -88,8 +104,9 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
     );
     stopping.throwIfAborted();
     const stopped = once(stopping, 'abort').then(() => Promise.reject(stopping.reason));
-    await Promise.race([Promise.all([endpoint.started, worker.started, temporal]), stopped]);
-    const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...worker.addresses() };
+    const started = [endpoint.started, worker.started, dashboard.started, temporal];
+    await Promise.race([Promise.all(started), stopped]);
+    const addresses = { ...endpoint.addresses(), ...(await temporal)?.addresses, ...dashboard.addresses() };
     return { addresses, close: () => parts.disposeAsync() };
   });
 }
@@ -244,7 +261,7 @@ function environmentOf(
   role: ChildRole,
   { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,
 ): NodeJS.ProcessEnv {
-  const readsLake = role === 'worker' && warehouse.kind === 'ducklake';
+  const readsLake = role !== 'webhook' && warehouse.kind === 'ducklake';
   const isRead = (name: string): boolean =>
     SYSTEM.test(name) ||
     (name.startsWith('AWS_') && (archive.kind === 's3' || readsLake)) ||

@@ -7,22 +7,19 @@ import { type RunningWorker, startWorker } from '../../worker/start-worker.ts';
 import { startAdminRole } from './admin-role.ts';
 import { type RoleContext, type RunningRole, startParts } from './run-role.ts';
 
-export async function startWorkerAloneRole(context: RoleContext): Promise<RunningWorkerRole> {
+/** A worker without `up`: it has the pages too. */
+export async function startWorkerAloneRole(context: RoleContext): Promise<RunningRole> {
   requireService(context.settings);
   return startParts(async (parts) => {
     const admin = await startAdminRole(context);
     parts.defer(() => admin.close());
     const worker = await startWorkerRole(context);
     parts.defer(() => worker.close());
-    return { addresses: admin.addresses, ready: worker.ready, close: () => parts.disposeAsync() };
+    return { addresses: admin.addresses, close: () => parts.disposeAsync() };
   });
 }
 
-interface RunningWorkerRole extends RunningRole {
-  readonly ready: Promise<void>;
-}
-
-async function startWorkerRole(context: RoleContext): Promise<RunningWorker> {
+export async function startWorkerRole(context: RoleContext): Promise<RunningWorker> {
   const { settings, log } = context;
   const inbox = await openInbox(dataFolder(settings.dataDir).inbox);
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);

@@ -81,7 +81,7 @@ afterAll(async () => {
 });
 
 /** One of the two that `up` looks after. */
-function processOf(role: 'webhook' | 'worker'): number {
+function processOf(role: 'webhook' | 'worker' | 'dashboard'): number {
   const [pid] = findProcesses([role, realpathSync(dataDir)]);
   if (pid === undefined) throw new Error(`No ${role} runs.`);
   return pid;
@@ -157,7 +157,7 @@ describe('billsync up', { shuffle: false }, () => {
     expect(metrics).toMatch(
       /^billsync_service_calls_total\{endpoint="token",answer="200",role="worker"\} [1-9]/m,
     );
-    expect(metrics).toMatch(/^billsync_component_up\{component="endpoint",role="worker"\} 1$/m);
+    expect(metrics).toMatch(/^billsync_component_up\{component="endpoint",role="dashboard"\} 1$/m);
     expect(metrics).toMatch(
       /^temporal_activity_execution_latency_seconds_count\{.*activity_type="downloadCsv"/m,
     );
@@ -217,9 +217,16 @@ describe('billsync up', { shuffle: false }, () => {
     const alerts = () => readFileSync(join(folder, 'alerts.ndjson'), 'utf8');
     for (const key of ['process/worker', 'process/webhook'])
       expect(alerts()).toMatch(new RegExp(`"raised","key":"${key}"`));
-    // The dashboard stopped with its worker and shows it again.
+    // The dashboard is a process of its own, so that it shows what happened to the others.
     const page = await (await fetch(new URL('/alerts', up.addresses.dashboard))).text();
     expect(page).toContain('/runbook#process');
+    const [worker, dashboard] = [processOf('worker'), processOf('dashboard')];
+    process.kill(dashboard, 'SIGKILL');
+    await eventually(
+      () => readReady().catch(() => null),
+      (state) => state?.isReady === true,
+    );
+    expect([processOf('worker'), processOf('dashboard') === dashboard]).toEqual([worker, false]);
     for (const key of ['process/worker', 'process/webhook'])
       await eventually(
         async () => alerts(),
