@@ -4,6 +4,7 @@ import { installS3Server } from '../test/archive/s3-server.ts';
 import { findChromium } from '../test/support/tools/chromium.ts';
 import { installDuckDbExtensions } from '../test/support/tools/duckdb-extensions.ts';
 import { findPromtool, installDuckDbTools } from '../test/support/tools/installed-tools.ts';
+import { installPgBouncer } from '../test/support/tools/pgbouncer.ts';
 import { builtProgram } from './built-program.ts';
 
 const TOOLS: readonly { readonly name: string; readonly for: string; install(): Promise<string> }[] = [
@@ -12,6 +13,7 @@ const TOOLS: readonly { readonly name: string; readonly for: string; install(): 
   { name: 's3', for: 'smoke', install: installS3Server },
   { name: 'extensions of DuckDB', for: 'smoke', install: installDuckDbExtensions },
   { name: 'promtool', for: 'slow', install: findPromtool },
+  { name: 'PgBouncer', for: 'slow', install: installPgBouncer },
   { name: 'DuckDB for Python', for: 'slow', install: installDuckDbTools },
 ];
 

@@ -11,6 +11,7 @@ import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
 import { isWarehouseError } from './errors.ts';
+import { contentOf } from './ledger/archive-diff.ts';
 import type { OnInvoices, OnSetAside } from './ledger/ingest.ts';
 import {
   findUnrepeated,
@@ -39,7 +40,7 @@ export interface CaughtUp {
   readonly losses: readonly LostRecord[];
   /** Left out because their file was purged, which is no failure. */
   readonly purged: readonly LoadFact[];
-  /** Load id of the last load that was missing; 0: none was. */
+  /** Highest load id of the loads that were missing; 0: none was. */
   readonly highest: number;
 }
 
@@ -56,6 +57,7 @@ interface Stores extends CatchUpOptions {
   readonly ingest: () => Promise<Ingested>;
   readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
   readonly onInvoices: OnInvoices;
+  readonly nextLoadId: (above: number) => Promise<number>;
   readonly onRepeated?: (fact: LoadFact) => Promise<void>;
 }
 
@@ -81,10 +83,15 @@ export async function catchUpFile(
 ): Promise<CaughtUp & { readonly lastLoadId: number }> {
   const { database, archive, log, now } = options;
   const onInvoices: OnInvoices = (_invoiceIds, work) => database.transaction(work);
+  let lastLoadId = 0;
   const caughtUp = await catchUp({
     ...{ ...options, ledgers: database, onInvoices },
     ingest: () => ingest({ database, archive, now, onInvoices }),
     transactionsOf: () => ONE_FILE,
+    async nextLoadId(above) {
+      lastLoadId = Math.max(lastLoadId, above, await highestLoad(database)) + 1;
+      return lastLoadId;
+    },
   });
   await recordMissingFacts(await database.all('loads-since'), archive, log);
   return { ...caughtUp, lastLoadId: Math.max(caughtUp.highest, await highestLoad(database)) };
@@ -149,13 +156,13 @@ export async function recordMissingFacts(
   log: Logger,
 ): Promise<void> {
   if (recent.length === 0) return;
-  const unrecorded = new Map(recent.map((load) => [Number(load.load_id), load]));
+  const unrecorded = new Map(recent.map(loadFact).map((load) => [contentOf(load), load]));
   for await (const { fact } of archive.factsAfter(null))
-    if (fact.kind === 'load') unrecorded.delete(fact.loadId);
+    if (fact.kind === 'load') unrecorded.delete(contentOf(fact));
   for (const load of unrecorded.values()) {
-    await archive.putFact(loadFact(load));
+    await archive.putFact(load);
     log.warn(
-      { invoiceId: load.invoice_id, loadId: load.load_id },
+      { invoiceId: load.invoiceId, loadId: load.loadId },
       'recorded a load in the archive whose fact was missing after a crash',
     );
   }
@@ -200,7 +207,7 @@ async function repeatUnrepeated(
   Pick<CaughtUp, 'loadsRepeated' | 'purged' | 'highest'> & { readonly failed: readonly FailedLoad[] }
 > {
   const { database, transactionsOf, archive, log, ledgers, onProgress, onRepeated } = stores;
-  const missing = await findUnrepeated(ledgers, archive);
+  const missing = await numbered(await findUnrepeated(ledgers, archive), stores);
   if (missing.length > 0) log.info({ loads: missing.length }, 'repeating the loads that the archive records');
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
@@ -235,7 +242,31 @@ async function repeatUnrepeated(
   });
   failed.sort((a, b) => a.fact.loadId - b.fact.loadId);
   const loadsRepeated = missing.length - failed.length - purged.length;
-  return { loadsRepeated, failed, purged, highest: missing.at(-1)?.loadId ?? 0 };
+  return { loadsRepeated, failed, purged, highest: highestOf(missing) };
+}
+
+function highestOf(loads: readonly LoadFact[]): number {
+  return loads.reduce((highest, { loadId }) => Math.max(highest, loadId), 0);
+}
+
+/** With another load id where a load has it already: a PostgreSQL that lost commits gives numbers again. */
+async function numbered(
+  missing: readonly LoadFact[],
+  { ledgers, nextLoadId }: Stores,
+): Promise<readonly LoadFact[]> {
+  if (missing.length === 0) return [];
+  const above = highestOf(missing);
+  const load_ids = missing.map(({ loadId }) => loadId).join(',');
+  const taken = new Set(
+    (await ledgers.all('owned-loads', { load_ids })).map(({ load_id }) => Number(load_id)),
+  );
+  const found: LoadFact[] = [];
+  for (const fact of missing) {
+    const loadId = taken.has(fact.loadId) ? await nextLoadId(above) : fact.loadId;
+    taken.add(loadId);
+    found.push({ ...fact, loadId });
+  }
+  return found;
 }
 
 /** The first line of an error that concerns only this load. @throws any other error */
@@ -266,7 +297,7 @@ async function repeatLoad(
   found: Pick<FileLoad, 'file' | 'csvPath'>,
   loader: BatchingLoader<FileLoad>,
 ): Promise<string | null> {
-  const outcome: LoadOutcome = await loader.load({
+  const load: FileLoad = {
     ...found,
     invoiceId: fact.invoiceId.toLowerCase(),
     source: fact.source,
@@ -282,7 +313,12 @@ async function repeatLoad(
     isRepeated: true,
     // The file itself decides which tolerances apply, whatever the setting is now.
     tolerances: CSV_TOLERANCES,
+  };
+  const outcome = await loader.load(load).catch((error: unknown): LoadOutcome | null => {
+    if (!isWarehouseError(error, 'loaded-meanwhile')) throw error;
+    return null;
   });
+  if (outcome === null) return null;
   if (outcome.outcome === 'loaded') return null;
   const [finding] = outcome.outcome === 'rejected' ? outcome.findings : [];
   return `its file in the archive is ${outcome.outcome}${finding === undefined ? '' : ` (${finding.rule})`}`;

@@ -58,6 +58,11 @@ export class WarehouseError extends errorClass({
   'loaded-meanwhile': {
     message: 'File %s of invoice %s was loaded by another process in the meantime.',
   },
+  'load-id-taken': {
+    message: 'Rows are stored under load id %s already, and a load owns them; nothing was loaded.',
+    exitCode: EXIT.checkFailed,
+    hint: '`billsync verify` compares rows and loads; `billsync rebuild` makes both again from the archive',
+  },
   /** DuckDB and csv-parse, or DuckDB and the byte scan, disagree about a valid file: a bug, and nothing is loaded. */
   misread: {
     message: 'The file of invoice %s is valid but was not read correctly: %s.',
@@ -77,6 +82,17 @@ export class WarehouseError extends errorClass({
     exitCode: EXIT.unreachable,
     hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 10 connections, a dashboard up to 5',
   },
+  'catalog-pooled': {
+    message:
+      "The lake's catalogue (%s) is behind a pooler that gives one session several connections, so locks would not hold.",
+    exitCode: EXIT.usage,
+    hint: 'set the pooler to session mode, or name PostgreSQL itself in BILLSYNC_WAREHOUSE (docs/several-machines.md)',
+  },
+  'ledgers-missing': {
+    message: "The lake's catalogue (%s) lacks %s, so its figures would be wrong.",
+    exitCode: EXIT.checkFailed,
+    hint: '`billsync rebuild` makes it again from the archive',
+  },
   /** PostgreSQL answers, and does not store or return a file that people make. */
   'catalog-refuses': {
     message: "The lake's catalogue (%s) refuses files that people make: %s",
@@ -91,6 +107,12 @@ export class WarehouseError extends errorClass({
     message:
       "DuckDB's extension %s for %s was not found: %s. Install it where DuckDB looks for extensions, or let this machine reach extensions.duckdb.org.",
     exitCode: EXIT.usage,
+  },
+  /** After a failover without synchronous replication, or a restore beside running workers. */
+  'lake-lost-commits': {
+    message:
+      "The lake's catalogue has lost %s loads that the archive records. Start again, which repeats them.",
+    exitCode: EXIT.locked,
   },
   'lake-replaced': {
     message: 'The warehouse was rebuilt (generation %s, this process writes to %s). Start again.',

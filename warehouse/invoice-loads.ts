@@ -76,8 +76,8 @@ export class InvoiceLoads {
   async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
     const loading = new Set(this.#loading);
     const unrecorded = await this.#options.store.unrecordedLoads?.();
-    return ({ subject, invoiceId }) =>
-      loading.has(invoiceId ?? '') || unrecorded?.has(Number(subject)) === true;
+    return ({ loadId, invoiceId }) =>
+      loading.has(invoiceId ?? '') || unrecorded?.has(Number(loadId)) === true;
   }
 
   async #loadLocked(request: LoadRequest, found: FoundFile): Promise<LoadOutcome> {

@@ -22,6 +22,7 @@ import { migrate } from './duckdb/schema.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import {
+  contentOf,
   countsOf,
   type HeldRecord,
   lackingFacts,
@@ -208,18 +209,18 @@ function findLosses(
   held: readonly HeldRecord[],
   purged: readonly LoadFact[],
 ): Pick<RebuildOutcome, 'losses' | 'holdsLess'> {
-  const purgedLoads = new Set(purged.map(({ loadId }) => `${loadId}`));
+  const purgedLoads = new Set(purged.map(contentOf));
   const lacking = held.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
   );
   const losses = [...failed];
-  const knownLoads = new Set(failed.map(({ loadId }) => `${loadId}`));
-  for (const { kind, subject, invoiceId, sha256 } of lacking) {
+  const knownLoads = new Set(failed.map(({ invoiceId, sha256 }) => `${invoiceId} ${sha256}`));
+  for (const { kind, subject, loadId, invoiceId, sha256 } of lacking) {
     if (kind !== 'load' || knownLoads.has(subject)) continue;
     const why = purgedLoads.has(subject)
       ? 'its file was purged, and it is part of totals now'
       : 'the archive has no fact of this load';
-    losses.push({ invoiceId, loadId: Number(subject), sha256, why });
+    losses.push({ invoiceId, loadId, sha256, why });
   }
   const reported = new Set(losses.map(({ invoiceId }) => invoiceId));
   for (const { kind, invoiceId } of lacking) {

@@ -32,7 +32,8 @@ export const CONNECTIONS = 4;
 /** An older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
 
-const MEMORY = ':memory:';
+/** The path of a lake: all of its tables are attached. */
+export const MEMORY = ':memory:';
 
 /** Tables are in `internal`, so that `show tables` in the published file lists only the views, which are in `main`. */
 const SEARCH_PATH = 'main,internal';

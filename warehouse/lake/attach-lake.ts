@@ -158,19 +158,21 @@ export function catalogSecret({ password }: CatalogAddress): readonly string[] {
 interface Attaching {
   readonly libpq: string;
   readonly readOnly: boolean;
+  readonly mayCreate?: boolean;
   readonly hasSecret: boolean;
 }
 
 export function attachStatements(
   place: Omit<LakePlace, 'address'>,
-  { libpq, readOnly, hasSecret }: Attaching,
+  { libpq, readOnly, mayCreate = false, hasSecret }: Attaching,
 ): readonly string[] {
   const { generation } = place;
   const reading = readOnly ? ', read_only' : '';
+  const creating = readOnly ? reading : `, create_if_not_exists ${mayCreate}`;
   const secret = hasSecret ? `, secret ${quoted(CATALOG_SECRET)}` : '';
   const metaSecret = hasSecret ? `, meta_secret ${quoted(CATALOG_SECRET)}` : '';
   // Inlined rows make a small load five times slower (measured): each load is a file until tidying merges them.
-  const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${metaSecret}${reading}`;
+  const options = `data_path ${quoted(generationPath(place))}, metadata_schema ${quoted(lakeSchema(generation))}, data_inlining_row_limit 0${metaSecret}${creating}`;
   return [
     `attach ${quoted(`ducklake:postgres:${libpq}`)} as lake (${options})`,
     `attach ${quoted(libpq)} as ledger (type postgres, schema ${quoted(ledgerSchema(generation))}${secret}${reading})`,
@@ -181,7 +183,7 @@ export function attachStatements(
 export async function attachLake(
   run: RunStatement,
   place: LakePlace,
-  { readOnly }: { readonly readOnly: boolean },
+  { readOnly, mayCreate = false }: { readonly readOnly: boolean; readonly mayCreate?: boolean },
 ): Promise<void> {
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
@@ -190,7 +192,10 @@ export async function attachLake(
   const libpq = limited(place.address.libpq, readOnly ? 'reader' : 'duckdb');
   const secret = catalogSecret(place.address);
   const hasSecret = password !== '';
-  for (const statement of [...secret, ...attachStatements(place, { libpq, readOnly, hasSecret })]) {
+  for (const statement of [
+    ...secret,
+    ...attachStatements(place, { libpq, readOnly, mayCreate, hasSecret }),
+  ]) {
     try {
       await run(statement);
     } catch (error) {
@@ -226,6 +231,7 @@ function liesElsewhere(error: unknown, { dataPath, generation }: LakePlace): Set
 
 export interface LakeDatabaseOptions {
   readonly place: LakePlace;
+  readonly mayCreate?: boolean;
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
   readonly memoryLimit: string | null;
@@ -237,7 +243,7 @@ export interface LakeDatabaseOptions {
 const CONNECTIONS = 2;
 
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {
-  const { place, folders, temporaryFolder, memoryLimit, onFatal } = options;
+  const { place, mayCreate = false, folders, temporaryFolder, memoryLimit, onFatal } = options;
   return Database.open({
     path: ':memory:',
     folders: [...folders, generationPath(place)],
@@ -248,7 +254,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
     ...(onFatal === undefined ? {} : { onFatal }),
     async attach(session) {
       const run: RunStatement = (statement) => session.statement(statement);
-      await attachLake(run, place, { readOnly: false });
+      await attachLake(run, place, { readOnly: false, mayCreate });
       await session.all('create-rows');
       for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
       for (const view of viewScripts()) await session.script(view);

@@ -10,29 +10,36 @@ import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
 import {
   connectionOptions,
-  type Ledger,
+  Ledger,
+  type LedgerTransaction,
   LOCK,
   ledgerMigrations,
   ledgerSchema,
   ledgerStatement,
   ledgerValues,
+  requireSessions,
   unreachable,
 } from './ledger.ts';
 
-/** The first process creates generation 1. @throws environment-mismatch */
+/** The first process creates generation 1. @throws environment-mismatch, catalog-pooled, ledgers-missing */
 export async function currentGeneration(
   address: CatalogAddress,
   environment: EnvironmentName,
 ): Promise<number> {
-  return withCatalog(address, async (query) => {
+  return withCatalog(address, async (query, _run, client) => {
+    await refusePooledSessions(address, client);
     // Two processes that start at once would both create the schema, and one would fail.
     await query('lock-session', { class: LOCK.opening, key: 0 });
-    await query('create-pointer-schema');
-    await query('create-pointer');
-    await query('claim-pointer', { environment });
-    const [found] = await query('read-pointer');
-    if (found?.environment !== environment) {
-      const owner = String(found?.environment);
+    const [{ is_there: isThere } = {}] = await query('has-pointer');
+    const [found] = isThere === true ? await query('read-pointer') : [];
+    if (found === undefined) {
+      const schemas = (await query('generation-schemas')).map(({ schema }) => String(schema));
+      if (schemas.length > 0) throw pointerMissing(address, schemas);
+      await createFirst(address, environment);
+      return 1;
+    }
+    if (found.environment !== environment) {
+      const owner = String(found.environment);
       throw new WarehouseError('environment-mismatch', [
         `lake ${address.printable}`,
         owner,
@@ -42,6 +49,33 @@ export async function currentGeneration(
     }
     return Number(found.generation);
   });
+}
+
+async function refusePooledSessions(address: CatalogAddress, client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  // A pooler announces a number of its own.
+  if ((client as { processID?: number }).processID === rows[0]?.pid) return;
+  await withCatalog(address, (_query, _run, other) => requireSessions(address, client, other));
+}
+
+function pointerMissing(address: CatalogAddress, schemas: readonly string[]): WarehouseError {
+  return new WarehouseError('ledgers-missing', [address.printable, 'the table billsync.warehouse'], {
+    hint: `restore it from the dump; or drop the schemas ${schemas.join(', ')} and start again, which makes all of it from the archive`,
+  });
+}
+
+async function createFirst(address: CatalogAddress, environment: EnvironmentName): Promise<void> {
+  const ledger = new Ledger(address, { generation: 1, role: 'opening', isBeingMade: true });
+  try {
+    await ledger.transaction(async (transaction) => {
+      await transaction.all('create-pointer-schema');
+      await transaction.all('create-pointer');
+      await createTables(transaction, { generation: 1, where: address.printable, now: new Date() });
+      await transaction.all('claim-pointer', { environment });
+    });
+  } finally {
+    await ledger.close();
+  }
 }
 
 export async function knownGeneration(address: CatalogAddress): Promise<number | null> {
@@ -55,24 +89,49 @@ export async function knownGeneration(address: CatalogAddress): Promise<number |
 
 /** Changes with every publication and every rebuild. @returns null when there is no warehouse yet */
 export async function publicationStamp(address: CatalogAddress): Promise<string | null> {
-  return withCatalog(address, async (query, run) => {
+  return withCatalog(address, async (query) => {
     if ((await query('generation-schemas')).length === 0) return null;
     const [found] = await query('read-pointer');
     const generation = Number(found?.generation);
-    await run(`set search_path = ${ledgerSchema(generation)}`);
-    const [last] = await query('last-sequence');
+    const [last] = await query('last-sequence', {}, generation);
     return `${generation} ${last?.sequence}`;
   });
 }
 
-/** The caller makes sure that no other process does. */
+interface Tables {
+  readonly generation: number;
+  readonly where: string;
+  readonly now: Date;
+}
+
+/** For a rebuild. The caller makes sure that no other process does. */
+export function createLedger(ledger: Ledger, tables: Omit<Tables, 'generation'>): Promise<void> {
+  const { generation } = ledger;
+  return ledger.transaction((transaction) => createTables(transaction, { ...tables, generation }));
+}
+
+async function createTables(
+  transaction: LedgerTransaction,
+  { generation, where, now }: Tables,
+): Promise<void> {
+  await transaction.script(`create schema ${ledgerSchema(generation)}`);
+  await applyMigrations(transaction, { where, known: ledgerMigrations(generation), now });
+}
+
+/** The caller makes sure that no other process does. @throws ledgers-missing, warehouse-too-new */
 export async function migrateLedger(
   ledger: Ledger,
-  { printable: where, now }: { readonly printable: string; readonly now: Date },
+  { where, now }: Omit<Tables, 'generation'>,
 ): Promise<void> {
+  const { generation } = ledger;
   await ledger.transaction(async (transaction) => {
-    await transaction.script(`create schema if not exists ${ledgerSchema(ledger.generation)}`);
-    await applyMigrations(transaction, { where, known: ledgerMigrations(), now });
+    // Made anew, they would be empty, and every load would be repeated beside its rows.
+    const { is_there: isThere } = await transaction.first('has-ledgers', {
+      schema: ledgerSchema(generation),
+    });
+    if (isThere !== true)
+      throw new WarehouseError('ledgers-missing', [where, `the schema ${ledgerSchema(generation)}`]);
+    await applyMigrations(transaction, { where, known: ledgerMigrations(generation), now });
   });
 }
 
@@ -100,11 +159,12 @@ export async function dropGenerations(
 type Query = (
   name: string,
   params?: Readonly<Record<string, string | number>>,
+  generation?: number,
 ) => Promise<readonly Record<string, unknown>[]>;
 
 async function withCatalog<T>(
   address: CatalogAddress,
-  work: (query: Query, run: (text: string) => Promise<unknown>) => Promise<T>,
+  work: (query: Query, run: (text: string) => Promise<unknown>, client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(connectionOptions(address, 'opening'));
   client.on('error', () => undefined);
@@ -115,11 +175,13 @@ async function withCatalog<T>(
   }
   try {
     return await work(
-      async (name, params = {}) => {
-        const statement = ledgerStatement(name);
+      // A statement without tables of a generation has the same text for each.
+      async (name, params = {}, generation = 0) => {
+        const statement = ledgerStatement(name, generation);
         return (await client.query(statement.text, ledgerValues(statement, params))).rows;
       },
       (text) => client.query(text),
+      client,
     );
   } finally {
     // A transaction or lock that an error left open ends with the connection.

@@ -9,6 +9,7 @@ import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Params, Row } from '../duckdb/statements.ts';
+import { WarehouseError } from '../errors.ts';
 import { type Ingested, ingest, type OnMissing } from '../ledger/ingest.ts';
 import { spanOf } from '../load/commit-load.ts';
 import type { FileLoad, LoadTransactions, NewLoad } from '../load/file-load.ts';
@@ -102,11 +103,9 @@ async function removeLeftovers(database: Database, ledger: Ledger): Promise<read
     const isGone = await ledger.transaction(async (transaction) => {
       // The writer of the load holds this lock until its ledger has committed or never will.
       if (!(await transaction.tryLock('load', loadId))) return false;
-      const counted = await transaction.all('known-of-load', { load_id: loadId });
+      const counted = await transaction.all('owned-loads', { load_ids: `${loadId}` });
       if (counted.length > 0) return false;
-      await database.all('delete from lake.main.shipment_rows where load_id = $load_id::integer', {
-        load_id: loadId,
-      });
+      await database.all('remove-rows', { load_ids: `[${loadId}]` });
       return true;
     });
     if (isGone) removed.push(loadId);
@@ -177,6 +176,8 @@ interface LakeStoreParts {
   readonly leave: () => Promise<void>;
   readonly metrics: Metrics | undefined;
   readonly lingerMs: number | undefined;
+  /** The next start repeats the loads that PostgreSQL has lost. */
+  readonly onFatal: ((error: WarehouseError) => void) | undefined;
 }
 
 export class LakeStore implements Store {
@@ -211,8 +212,17 @@ export class LakeStore implements Store {
   }
 
   async ingest(request: StoreIngest): Promise<Ingested> {
-    const { ledger, archive, now } = this.#parts;
-    const ingested = await ingestLake({ ledger, archive, now: now(), locks: this.#locks, ...request });
+    const { ledger, archive, now, onFatal } = this.#parts;
+    let lost = 0;
+    const onMissing: OnMissing = (missing) => {
+      lost += missing.length;
+      request.onMissing(missing);
+    };
+    const ingested = await ingestLake({
+      ...{ ledger, archive, now: now(), locks: this.#locks },
+      ...{ ...request, onMissing },
+    });
+    if (lost > 0) onFatal?.(new WarehouseError('lake-lost-commits', [lost]));
     await this.#noticeOthers();
     return ingested;
   }

@@ -65,6 +65,12 @@ where l.locktype = 'advisory' and l.granted and a.datname = current_database()
     and a.pid <> pg_backend_pid()
 order by a.backend_start
 
+-- name: has-pointer
+select to_regclass('billsync.warehouse') is not null as is_there
+
+-- name: has-ledgers
+select to_regclass($schema || '.schema_migrations') is not null and to_regclass($schema || '.loads') is not null as is_there
+
 -- name: create-pointer-schema
 create schema if not exists billsync
 
@@ -76,7 +82,7 @@ create table if not exists billsync.warehouse (
 )
 
 -- name: claim-pointer
-insert into billsync.warehouse (environment, generation) values ($environment, 1) on conflict do nothing
+insert into billsync.warehouse (environment, generation) values ($environment, 1)
 
 -- name: read-pointer
 select environment, generation from billsync.warehouse
@@ -90,8 +96,8 @@ from pg_namespace
 where nspname ~ '^billsync_(lake_)?[0-9]+$'
 order by 1
 
--- name: known-of-load
-select load_id from loads where load_id = $load_id::integer
+-- name: count-loads
+select count(*)::float8 as loads from loads
 
 -- name: next-load-id
 select nextval('load_ids')::integer as load_id

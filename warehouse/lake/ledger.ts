@@ -23,17 +23,18 @@ const ledgerTexts = new Map<string, LedgerStatement>();
 const rowTexts = new Map<string, string>();
 
 /** The statement of ledger.sql, else of warehouse/sql; its `$names` are numbered in order of appearance. */
-export function ledgerStatement(name: string): LedgerStatement {
-  let known = ledgerTexts.get(name);
+export function ledgerStatement(name: string, generation: number): LedgerStatement {
+  const key = `${generation} ${name}`;
+  let known = ledgerTexts.get(key);
   if (known === undefined) {
     const names: string[] = [];
-    const own = ownOrShared('ledger', name);
+    const own = inSchema(ownOrShared('ledger', name), generation);
     const text = own.replaceAll(/\$([a-z_0-9]+)/g, (_found, parameter: string) => {
       if (!names.includes(parameter)) names.push(parameter);
       return `$${names.indexOf(parameter) + 1}`;
     });
     known = { text, names };
-    ledgerTexts.set(name, known);
+    ledgerTexts.set(key, known);
   }
   return known;
 }
@@ -46,11 +47,14 @@ export function ledgerValues({ text, names }: LedgerStatement, params: Params): 
   });
 }
 
-/** The statement of rows.sql, else of warehouse/sql; rows are inserted into the table of the lake. */
+/** The statement of rows.sql, else of warehouse/sql; rows are inserted into, and removed from, the table of the lake. */
 export function rowStatement(name: string): string {
   let text = rowTexts.get(name);
   if (text === undefined) {
-    text = ownOrShared('rows', name).replace(/\binto shipment_rows\b/, 'into lake.main.shipment_rows');
+    text = ownOrShared('rows', name).replace(
+      /\b(into|delete from) shipment_rows\b/,
+      '$1 lake.main.shipment_rows',
+    );
     rowTexts.set(name, text);
   }
   return text;
@@ -61,8 +65,28 @@ function ownOrShared(file: 'ledger' | 'rows', name: string): string {
   return own === undefined ? sql(name) : withCsvColumns(own);
 }
 
-export function ledgerMigrations(): readonly Migration[] {
-  return migrationsIn(new URL('./migrations/', import.meta.url));
+export function ledgerMigrations(generation: number): readonly Migration[] {
+  return MIGRATIONS.map((migration) => ({ ...migration, text: inSchema(migration.text, generation) }));
+}
+
+const MIGRATIONS = migrationsIn(new URL('./migrations/', import.meta.url));
+
+function namesOf(kind: string): string {
+  const made = MIGRATIONS.flatMap(({ text }) => [...text.matchAll(RegExp(`create ${kind} (\\w+)`, 'g'))]);
+  return made.map(([, name]) => name).join('|');
+}
+
+const TABLES = RegExp(
+  `(?<=\\b(?:from|join|into|update|table|exists|on|sequence)\\s+|null::|(?:next|set)val\\(')(?:${namesOf('(?:table|sequence)')}|schema_migrations|\\{table\\})(?![\\w.])`,
+  'g',
+);
+const FUNCTIONS = RegExp(`(?<![\\w.])(?:${namesOf('function')})(?=\\()`, 'g');
+
+/** A pooler may drop the search path in silence, so it is empty, and each name of the ledgers has its schema. */
+function inSchema(text: string, generation: number): string {
+  return text
+    .replaceAll(TABLES, `${ledgerSchema(generation)}.$&`)
+    .replaceAll(FUNCTIONS, `${ledgerSchema(generation)}.$&`);
 }
 
 /** First number of an advisory lock; the second is the generation or the load. */
@@ -158,7 +182,8 @@ export class Ledger implements Ledgers {
     this.#pool = new pg.Pool({
       ...connectionOptions(address, role),
       ...{ max: CONNECTIONS, idleTimeoutMillis: UNUSED_MS },
-      options: `-c search_path=${ledgerSchema(generation)} -c timezone=UTC ${limitsOf(idleLimitMs)}`,
+      // Awaited by the pool.
+      onConnect: (client) => prepareConnection(client, { address, generation, idleLimitMs }),
     });
     // The pool replaces a broken idle connection; without a listener the event would end the process.
     this.#pool.on('error', () => undefined);
@@ -303,8 +328,13 @@ export class Ledger implements Ledgers {
     work: (transaction: LedgerTransaction) => Promise<T>,
     spoil: (error: Error) => void,
   ): Promise<T> {
-    await query(client, `begin; set local lock_timeout = ${LOCK_LIMIT_MS}`);
+    const begun = await query(
+      client,
+      `begin; set local lock_timeout = ${LOCK_LIMIT_MS}; select pg_backend_pid() as pid`,
+    );
     try {
+      // Locks of the session are with the process of PostgreSQL that took them.
+      if (rowOfLast(begun)?.pid !== sessions.get(client)?.pid) throw notASession(this.#address);
       if (!this.#isBeingMade) await this.#holdGeneration(client);
       const result = await work(transactionOn(client));
       await query(client, 'commit');
@@ -359,7 +389,7 @@ export class Ledger implements Ledgers {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      throw unreachable(this.#address, error);
+      throw error instanceof WarehouseError ? error : unreachable(this.#address, error);
     }
   }
 }
@@ -417,7 +447,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
       const columns = Object.keys(rows[0] ?? {})
         .sort()
         .join(', ');
-      const { text } = ledgerStatement('insert-rows');
+      const { text } = ledgerStatement('insert-rows', generationOf(client));
       const statement = text.replaceAll('{table}', table).replaceAll('{columns}', columns);
       await query(client, { name: `insert ${table}`, text: statement, values: [wellFormedJson(rows)] });
     },
@@ -438,7 +468,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
 async function queryNamed(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
   const answer = WITHOUT_QUERY.get(name);
   if (answer !== undefined) return answer;
-  const statement = ledgerStatement(name);
+  const statement = ledgerStatement(name, generationOf(client));
   const values = ledgerValues(statement, params);
   return (await query(client, { name, text: statement.text, values })).rows;
 }
@@ -475,18 +505,89 @@ function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<vo
   };
 }
 
-/** Timeouts that end the connections, and so the locks, of frozen processes and lost machines. */
-function limitsOf(idleLimitMs: number): string {
-  return [
-    `idle_in_transaction_session_timeout=${idleLimitMs}`,
-    `idle_session_timeout=${idleLimitMs}`,
-    'tcp_keepalives_idle=20',
-    'tcp_keepalives_interval=10',
-    'tcp_keepalives_count=3',
-    'tcp_user_timeout=60000',
-  ]
-    .map((limit) => `-c ${limit}`)
-    .join(' ');
+interface LedgerSession {
+  readonly generation: number;
+  /** Of the process of PostgreSQL. */
+  readonly pid: unknown;
+}
+
+const sessions = new WeakMap<pg.ClientBase, LedgerSession>();
+
+function generationOf(client: pg.ClientBase): number {
+  const session = sessions.get(client);
+  if (session === undefined) throw new Error('The connection was not prepared.');
+  return session.generation;
+}
+
+/** Unqualified names of the ledgers are found nowhere, and texts and order do not depend on defaults of the role or the database. */
+const SESSION = {
+  search_path: 'pg_catalog',
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, YMD',
+  default_transaction_isolation: 'read committed',
+};
+/** For the connections, and so the locks, of lost machines. Not there for a socket. */
+const KEEPALIVES = {
+  tcp_keepalives_idle: '20',
+  tcp_keepalives_interval: '10',
+  tcp_keepalives_count: '3',
+  tcp_user_timeout: '60000',
+};
+
+/** By statements that are read back: a pooler may drop options of the start of a connection in silence. @throws catalog-pooled */
+async function prepareConnection(
+  client: pg.ClientBase,
+  options: {
+    readonly address: CatalogAddress;
+    readonly generation: number;
+    readonly idleLimitMs: number;
+  },
+): Promise<void> {
+  const { address, generation, idleLimitMs } = options;
+  // PostgreSQL ends the connections of a frozen process.
+  const limit = String(idleLimitMs);
+  const wanted = { ...SESSION, idle_in_transaction_session_timeout: limit, idle_session_timeout: limit };
+  const setting = Object.entries({ ...wanted, ...KEEPALIVES }).map(
+    ([name, value]) => `set ${name} = '${value}'`,
+  );
+  const names = Object.keys(wanted).map((name) => `'${name}'`);
+  const reading = `select pg_backend_pid() as pid, json_object_agg(name, setting) as settings from pg_settings where name in (${names.join(', ')})`;
+  const row = rowOfLast(await client.query<Row>([...setting, reading].join('; ')));
+  const found = row?.settings as Readonly<Record<string, string>> | undefined;
+  const differing = Object.entries(wanted).filter(([name, value]) => found?.[name] !== value);
+  if (differing.length > 0) throw notASession(address);
+  sessions.set(client, { generation, pid: row?.pid });
+}
+
+/** Of several statements in one text, for which `pg` returns an array. */
+function rowOfLast(result: pg.QueryResult<Row>): Row | undefined {
+  return [result].flat().at(-1)?.rows[0];
+}
+
+function notASession(address: CatalogAddress): WarehouseError {
+  return new WarehouseError('catalog-pooled', [address.printable]);
+}
+
+/**
+ * Session locks fail without an error where a pooler gives one process of PostgreSQL to several sessions: while one session has a
+ * transaction open, another one must find its process again. @throws catalog-pooled
+ */
+export async function requireSessions(
+  address: CatalogAddress,
+  one: pg.Client,
+  other: pg.Client,
+): Promise<void> {
+  const pidOf = async (client: pg.Client): Promise<unknown> =>
+    (await client.query<Row>('select pg_backend_pid() as pid')).rows[0]?.pid;
+  const first = await pidOf(one);
+  const second = await pidOf(one);
+  await other.query('begin').catch((error: unknown) => {
+    throw /not allowed/.test(messageOf(error)) ? notASession(address) : error;
+  });
+  await pidOf(other);
+  const third = await pidOf(one);
+  await other.query('rollback');
+  if (first !== second || second !== third) throw notASession(address);
 }
 
 function processesOf(found: readonly Row[]): string {

@@ -8,12 +8,12 @@ import { type CaughtUp, catchUp, type OnProgress, recordMissingFacts } from '../
 import { claimDataFolder, warehousePaths } from '../data-folder.ts';
 import type { Database } from '../duckdb/database.ts';
 import { KeyedMutex } from '../duckdb/locks.ts';
-import { warehouseLocked } from '../errors.ts';
+import { type WarehouseError, warehouseLocked } from '../errors.ts';
 import type { OpenWarehouseOptions } from '../store.ts';
 import { LedgerWarehouse } from '../warehouse.ts';
 import { checkBucket, generationPath, type LakePlace, lakeSchema, openLakeDatabase } from './attach-lake.ts';
 import { readCatalogAddress } from './catalog-address.ts';
-import { currentGeneration, migrateLedger } from './generation.ts';
+import { createLedger, currentGeneration, migrateLedger } from './generation.ts';
 import { writePointerFile } from './lake-reader.ts';
 import { ingestLake, LakeStore, lakeTransactions } from './lake-store.ts';
 import { Ledger } from './ledger.ts';
@@ -24,13 +24,14 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
   const address = lakeAddress(settings);
   await claimDataFolder(settings.dataDir, settings.environment);
   const generation = await currentGeneration(address.address, settings.environment);
+  const end = (error: WarehouseError): void => {
+    log.fatal({ err: error }, 'this process has to start again');
+    options.onFatal?.(error);
+  };
   const ledger = new Ledger(address.address, {
     generation,
     role: options.role,
-    onReplaced(error) {
-      log.fatal({ err: error }, 'the warehouse was rebuilt; this process has to start again');
-      options.onFatal?.(error);
-    },
+    onReplaced: end,
   });
   let leave: (() => Promise<void>) | null = null;
   try {
@@ -42,7 +43,7 @@ export async function openLake(options: OpenWarehouseOptions): Promise<LedgerWar
     const { dataPath } = address;
     const { metrics, lingerMs } = options;
     const parts = { database, ledger, archive, log, now, publishedPath, dataPath, leave, metrics, lingerMs };
-    return new LedgerWarehouse(new LakeStore(parts), options);
+    return new LedgerWarehouse(new LakeStore({ ...parts, onFatal: end }), options);
   } catch (error) {
     await leave?.();
     await ledger.close();
@@ -91,9 +92,13 @@ export async function prepareLake(prepare: PrepareLake): Promise<CaughtUp & { re
   if (!place.dataPath.includes('://')) {
     await mkdir(generationPath(place), { recursive: true, mode: 0o700 });
   }
-  await migrateLedger(ledger, { printable: place.address.printable, now: now() });
+  const tables = { where: place.address.printable, now: now() };
+  await (isPublished ? migrateLedger(ledger, tables) : createLedger(ledger, tables));
+  const { loads } = await ledger.first('count-loads');
   const database = await openLakeDatabase({
     place,
+    // An empty catalogue beside ledgers that count loads would lack all rows.
+    mayCreate: Number(loads) === 0,
     folders: paths.readableFolders,
     temporaryFolder: paths.temporaryFolder,
     memoryLimit: settings.warehouseMemoryLimit,
@@ -135,6 +140,10 @@ async function catchUpLake(
     ingest: () => ingestLake({ ledger, archive, now: now(), locks: new KeyedMutex() }),
     transactionsOf: (files) => lakeTransactions(ledger, files),
     onInvoices: (invoiceIds, work) => ledger.onInvoices(invoiceIds, work),
+    async nextLoadId(above) {
+      await ledger.all('skip-load-ids', { highest: above });
+      return Number((await ledger.first('next-load-id')).load_id);
+    },
     onRepeated: async ({ loadId }) => {
       await ledger.all('mark-recorded', { load_id: loadId });
     },

@@ -34,12 +34,6 @@ order by r.load_id
 -- name: mark-verified
 insert into ledger.verification_log select unnest($load_ids::integer[]), $verified_at::timestamp
 
--- name: orphan-rows
--- One transaction writes both. Uncounted rows of writers that ended are removed separately (leftover-loads).
-select 'orphan-load' as rule, l.load_id::varchar as what, l.invoice_id::varchar as found
-from loads as l
-anti join invoice_state as i on i.invoice_id = l.invoice_id
-
 -- name: publication-view
 -- A lake is read in its current state, so its publication has the current time.
 create or replace view publication as

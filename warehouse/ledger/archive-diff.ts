@@ -3,8 +3,9 @@ import { camelCase, type Ledgers } from '../duckdb/statements.ts';
 
 export interface HeldRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
-  /** Load id, event id, or invoice id; in lower case, except event ids of duplicates. */
+  /** Invoice id and file of a load, event id, or invoice id; in lower case, except event ids of duplicates. */
   readonly subject: string;
+  readonly loadId: number | null;
   readonly invoiceId: string | null;
   readonly sha256: string | null;
   readonly isCounted: boolean;
@@ -37,9 +38,20 @@ export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subj
 export function heldRecordOfFact(fact: Fact): string | null {
   if (!isTraced(fact)) return null;
   const { kind } = fact;
-  if (kind === 'load') return heldRecordKey({ kind, subject: `${fact.loadId}` });
+  if (kind === 'load') return heldRecordKey({ kind, subject: contentOf(fact) });
   if (kind === 'duplicate') return heldRecordKey({ kind, subject: fact.eventId });
   return heldRecordKey({ kind, subject: fact.invoiceId.toLowerCase() });
+}
+
+/** A file is loaded once for an invoice. Load ids may be given twice when PostgreSQL loses commits. */
+export function contentOf({
+  invoiceId,
+  sha256,
+}: {
+  readonly invoiceId: string;
+  readonly sha256: string;
+}): string {
+  return `${invoiceId.toLowerCase()} ${sha256}`;
 }
 
 export function lackingFrom(counts: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {

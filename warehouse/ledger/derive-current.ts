@@ -27,7 +27,8 @@ export type Recorded = Placed &
 
 /**
  * Loads and facts in the order in which the ledger recorded them. A record was made before all that were recorded after it, so
- * `at` is the earliest instant among itself and those, which corrects a clock that was ahead.
+ * `at` is the earliest instant among itself and those, which corrects a clock that was ahead. Two loads have one version only after a
+ * lake has lost commits: they are in the order of their time.
  */
 export function recordedOrder({
   loads,
@@ -42,7 +43,12 @@ export function recordedOrder({
   const records = [
     ...loads.map((load): Recorded => ({ version: load.version, at: load.loaded_at, load })),
     ...facts,
-  ].sort((a, b) => a.version - b.version || Number(a.load === undefined) - Number(b.load === undefined));
+  ].sort(
+    (a, b) =>
+      a.version - b.version ||
+      Number(a.load === undefined) - Number(b.load === undefined) ||
+      (a.load === undefined ? 0 : compare(a.at, b.at)),
+  );
   for (let index = records.length - 2; index >= 0; index -= 1) {
     const [record, next] = [records[index], records[index + 1]];
     if (record !== undefined && next !== undefined && next.at < record.at)

@@ -14,7 +14,7 @@ import { wellFormedJson } from '../../lib/wire/json.ts';
 import { printable } from '../../lib/wire/text.ts';
 import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
 
-import { changesLedgers, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
+import { changesLedgers, contentOf, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
 import { refreshInvoices, type Taken } from './invoice-states.ts';
 import { eventLine, factLines, instant } from './ledger-lines.ts';
 
@@ -145,13 +145,18 @@ export async function findUnrepeated(
     since === '' ? null : since,
     () => undefined,
   );
-  // The archive may have a fact twice, after a crash between writing it and marking it as written.
-  const found = new Map<number, LoadFact>();
+  // The archive may have a fact twice: after a crash between writing it and marking it as written, and after lost commits. The first counts.
+  const found = new Map<string, LoadFact>();
   for await (const batch of batches(recorded)) {
-    const facts = batch.map(({ fact }) => fact);
-    for (const fact of await findMissing(database, facts)) found.set(fact.loadId, fact);
+    for (const fact of await findMissing(
+      database,
+      batch.map(({ fact: one }) => one),
+    )) {
+      const known = found.get(contentOf(fact));
+      if (known === undefined || fact.at < known.at) found.set(contentOf(fact), fact);
+    }
   }
-  return [...found.values()].sort((a, b) => a.loadId - b.loadId);
+  return [...found.values()].sort((a, b) => a.loadId - b.loadId || (a.at < b.at ? -1 : 1));
 }
 
 async function* readFrom<T>(
@@ -194,13 +199,13 @@ async function findMissing(
   database: Pick<Ledgers, 'all'>,
   facts: readonly Fact[],
 ): Promise<readonly LoadFact[]> {
-  const loads = new Map<number, LoadFact>();
-  for (const fact of facts) if (fact.kind === 'load') loads.set(fact.loadId, fact);
-  if (loads.size === 0) return [];
-  const ids = [...loads.keys()];
-  const span = { first: Math.min(...ids), last: Math.max(...ids) };
-  const rows = await database.all('unknown-loads', { load_ids: ids.join(','), ...span });
-  return rows.flatMap((row) => loads.get(Number(row.load_id)) ?? []);
+  const loads = facts.filter((fact) => fact.kind === 'load');
+  if (loads.length === 0) return [];
+  const rows = await database.all('unknown-loads', {
+    invoice_ids: loads.map(({ invoiceId }) => invoiceId).join(','),
+    file_sha256s: loads.map(({ sha256 }) => sha256).join(','),
+  });
+  return rows.flatMap(({ number }) => loads[Number(number) - 1] ?? []);
 }
 
 function invoicesOfEvents(events: readonly ArchivedEvent[]): readonly string[] {

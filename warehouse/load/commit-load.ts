@@ -41,7 +41,10 @@ export async function commitLoad(
   const loaded = await transactions.ledger(session, async (ledger) => {
     const { held, linesFor } = await readLines(ledger, [load]);
     const lines = linesFor(load);
-    const line = await transactions.rows(session, async () => checkRows(load, await insert(), lines));
+    const line = await transactions.rows(session, async () => {
+      await clearRows(session, ledger, [load]);
+      return checkRows(load, await insert(), lines);
+    });
     return insertLoads(ledger, [{ load, lines, line }], held);
   });
   await readBack(session, [load], loaded);
@@ -66,7 +69,11 @@ export async function commitLoads(
     const checked = loads.map((load) => checkOne(load, found.get(load.loadId) ?? [], linesFor));
     const good = checked.filter((of) => 'line' in of);
     if (good.length === 0) return { checked, loaded: [] };
-    await transactions.rows(session, () => insert(good.map(({ load }) => load)));
+    const sound = good.map(({ load }) => load);
+    await transactions.rows(session, async () => {
+      await clearRows(session, ledger, sound);
+      await insert(sound);
+    });
     return { checked, loaded: await insertLoads(ledger, good, held) };
   });
   const good = checked.flatMap((of) => ('line' in of ? [of.load] : []));
@@ -147,6 +154,21 @@ function groupByLoad(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> 
   return Map.groupBy(rows, (row) => Number(row.load_id));
 }
 
+/**
+ * Rows exist once under a load id. Those that no load owns are of an attempt that ended between the two commits of a lake, and are
+ * removed in the transaction that inserts the rows again. @throws load-id-taken
+ */
+async function clearRows(session: Session, ledger: Statements, loads: readonly FileLoad[]): Promise<void> {
+  const stored = new Set(
+    (await session.all('stored-loads', spanOf(loads))).map(({ load_id }) => Number(load_id)),
+  );
+  const ids = loads.map(({ loadId }) => loadId).filter((loadId) => stored.has(loadId));
+  if (ids.length === 0) return;
+  const [owned] = await ledger.all('owned-loads', { load_ids: ids.join(',') });
+  if (owned !== undefined) throw new WarehouseError('load-id-taken', [String(owned.load_id)]);
+  await session.all('remove-rows', { load_ids: `[${ids.join(', ')}]` });
+}
+
 /** Inside the transaction that inserts the loads: a void or a second load of the file is seen here. */
 async function readLines(
   ledger: Statements,
@@ -161,8 +183,8 @@ async function readLines(
   );
   const linesFor = (load: FileLoad): InvoiceLines => {
     const lines = byInvoice.get(load.invoiceId) ?? NO_LINES;
-    if (load.isRepeated) return lines;
-    if (typeof deriveInvoice(lines)?.row.voided_at === 'string') throw new Refusal({ outcome: 'voided' });
+    if (!load.isRepeated && typeof deriveInvoice(lines)?.row.voided_at === 'string')
+      throw new Refusal({ outcome: 'voided' });
     if (lines.loads.some((line) => line.file_sha256 === load.file.sha256)) {
       throw new WarehouseError('loaded-meanwhile', [load.file.sha256, load.invoiceId]);
     }

@@ -97,17 +97,17 @@ delete from ingest_cursors where stream = 'loads'
 
 -- name: held-records
 -- Records that the archive must have. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
-select 'load' as kind, load_id::varchar as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256, 1 as lines,
-    load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted
+select 'load' as kind, invoice_id::varchar || ' ' || file_sha256 as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256,
+    1 as lines, load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted, load_id
 from loads
 union all
-select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false
+select 'invoice', invoice_id::varchar, invoice_id::varchar, null, 1, false, null
 from invoice_state
 union all
-select 'event', lower(event_id), invoice_id::varchar, null, 1, false
+select 'event', lower(event_id), invoice_id::varchar, null, 1, false, null
 from event_ledger
 union all
-select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+select 'details', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false, null
 from details_ledger
 group by invoice_id
 union all
@@ -116,16 +116,16 @@ select
         when 'excluded' then case when is_open then 'excluded' else 'included' end
         when 'failure' then case when is_open then 'failure' else 'recovered' end
         else case when is_open then 'attention' else 'resolved' end end,
-    invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+    invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false, null
 from attention_ledger
 where code is distinct from 'archive-damaged'
 group by 1, invoice_id
 union all
-select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false
+select 'file', invoice_id::varchar, invoice_id::varchar, null, count(*)::integer, false, null
 from file_ledger
 group by invoice_id
 union all
-select 'duplicate', event_id, null, null, count(*)::integer, false
+select 'duplicate', event_id, null, null, count(*)::integer, false, null
 from duplicate_ledger
 group by event_id
 
@@ -302,11 +302,16 @@ and coalesce(i.partner_id, $partner_id::text) is not null
 order by i.first_seen_at, i.invoice_id
 
 -- name: unknown-loads
--- For DuckDB and PostgreSQL.
-select load_id
-from (select unnest(string_to_array($load_ids, ',')::integer[]) as load_id) as given
-where load_id not in (select load_id from loads where load_id between $first::integer and $last::integer)
-order by load_id
+-- By invoice and file: after lost commits, a load id may be that of another load. For DuckDB and PostgreSQL.
+select g.number
+from (
+    select
+        generate_subscripts(string_to_array($file_sha256s, ','), 1) as number,
+        unnest(string_to_array($invoice_ids, ',')::uuid[]) as invoice_id,
+        unnest(string_to_array($file_sha256s, ',')) as file_sha256
+) as g
+left join loads as l on l.invoice_id = g.invoice_id and l.file_sha256 = g.file_sha256
+where l.load_id is null
 
 -- name: insert-cursor
 insert into ingest_cursors values ($stream, $position)

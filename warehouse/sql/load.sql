@@ -14,6 +14,16 @@ from numbered_csv($load_id::integer, $csv_path, $invoice_id)
 insert into shipment_rows by name
 from numbered_chunks($load_id::integer, $folder, $chunks::integer, $invoice_id, tolerated_columns())
 
+-- name: stored-loads
+select distinct load_id from shipment_rows where load_id between $first::integer and $last::integer
+
+-- name: owned-loads
+-- For DuckDB and PostgreSQL.
+select load_id from loads where load_id in (select unnest(string_to_array($load_ids, ',')::integer[])) order by load_id
+
+-- name: remove-rows
+delete from shipment_rows where load_id in (select unnest($load_ids::integer[]))
+
 -- name: load-known
 -- Files of these that need no load; the transaction checks again. For DuckDB and PostgreSQL.
 select a.invoice_id::text as invoice_id, a.file_sha256, i.voided_at is not null as is_voided

@@ -54,20 +54,25 @@ select load_id, $verified_at::timestamp
 from (select unnest($load_ids::integer[]) as load_id)
 where load_id not in (select load_id from verification_log)
 
--- name: orphan-rows
-select 'orphan-rows' as rule, load_id::varchar as what, count(*)::varchar as found
-from shipment_rows
-where load_id not in (select load_id from loads)
-group by load_id
+-- name: rows-of-loads
+-- Rows exist once under the id of their load, and the load counts them.
+with stored as (select load_id, count(*) as n from shipment_rows group by load_id)
+select
+    case when l.load_id is null then 'orphan-rows' else 'rows' end as rule, coalesce(l.load_id, s.load_id) as load_id,
+    coalesce(l.invoice_id::varchar, '') as invoice_id, coalesce(l.shipments, 0)::varchar as expected, coalesce(s.n, 0)::varchar as found
+from loads as l
+full join stored as s on s.load_id = l.load_id
+where coalesce(l.shipments, 0) <> coalesce(s.n, 0)
 union all
-select 'orphan-load', l.load_id::varchar, l.invoice_id::varchar
+select 'orphan-load', l.load_id, l.invoice_id::varchar, 'an invoice', 'none'
 from loads as l
 anti join invoice_state as i on i.invoice_id = l.invoice_id
 union all
-select 'doubled-load', l.load_id::varchar, count(*)::varchar
-from loads as l
-group by l.load_id
+select 'doubled-load', load_id, min(invoice_id)::varchar, '1', count(*)::varchar
+from loads
+group by load_id
 having count(*) > 1
+order by load_id, rule
 
 -- name: read-states
 select

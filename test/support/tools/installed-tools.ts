@@ -60,7 +60,7 @@ async function installOnce(
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, 'fetch-'));
   try {
-    await install(folder);
+    await install(draft);
     await rename(draft, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });

@@ -24,6 +24,10 @@ export interface PostgresServer {
   halt(how: 'fast' | 'immediate'): Promise<void>;
   /** Starts it again after `halt`, on the same port. */
   start(): Promise<void>;
+  /** Keeps a copy of its data, as a standby that stops receiving does. */
+  save(): Promise<void>;
+  /** Goes on from that copy, as after a failover to that standby, or a restore of that moment: later commits are lost. */
+  goBack(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -53,6 +57,10 @@ export async function startPostgres({ maxConnections = 100 } = {}): Promise<Post
   const halt = async (how: 'fast' | 'immediate'): Promise<void> => {
     await call('pg_ctl', '-D', data, '-m', how, '-w', 'stop');
   };
+  const copyOf = async (from: string, to: string): Promise<void> => {
+    await rm(to, { recursive: true, force: true });
+    await run('cp', ['-a', from, to]);
+  };
   await start();
   let stopped: Promise<void> | undefined;
   const stopServer = async (): Promise<void> => {
@@ -64,6 +72,16 @@ export async function startPostgres({ maxConnections = 100 } = {}): Promise<Post
     port,
     connectionString: `host=127.0.0.1 port=${port} user=lake dbname=postgres`,
     ...{ halt, start },
+    async save() {
+      await halt('fast');
+      await copyOf(data, join(work, 'saved'));
+      await start();
+    },
+    async goBack() {
+      await halt('immediate');
+      await copyOf(join(work, 'saved'), data);
+      await start();
+    },
     stop() {
       stopped ??= stopServer();
       return stopped;

@@ -59,7 +59,7 @@ test('a statement refuses a value without a parameter and a parameter without a 
     await expect(session.statement(text, { a: 1, b: 2, c: 3 })).rejects.toThrow('has no parameter c');
     expect(await session.statement(text, { a: 1, b: 2 })).toEqual([{ a: 1, b: 2 }]);
   });
-  const statement = ledgerStatement('insert-cursor');
+  const statement = ledgerStatement('insert-cursor', 1);
   expect(ledgerValues(statement, { position: null, stream: 'a' })).toEqual(['a', null]);
   expect(() => ledgerValues(statement, { stream: 'a' })).toThrow('got no value for position');
   const wrong = { stream: 'a', position: 'b', place: 'c' };

@@ -10,7 +10,7 @@ import { createHealth, reportedCheck } from '../../../lib/health/health.ts';
 import { KeyedMutex } from '../../../warehouse/duckdb/locks.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
-import { currentGeneration, migrateLedger, moveTo } from '../../../warehouse/lake/generation.ts';
+import { currentGeneration, moveTo } from '../../../warehouse/lake/generation.ts';
 import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/checks.ts';
@@ -40,7 +40,6 @@ beforeEach(async () => {
   settings = await server.aLake(makeDataDir());
   const address = readCatalogAddress(settings.warehouse.catalog);
   const ledger = new Ledger(address, { generation: await currentGeneration(address, 'test') });
-  await migrateLedger(ledger, { printable: address.printable, now: new Date() });
   await ledger.close();
 });
 afterAll(() => server?.stop());

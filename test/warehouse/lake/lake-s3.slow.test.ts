@@ -1,5 +1,5 @@
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { describeError, EXIT } from '../../../cli/errors.ts';
 import { createHealth } from '../../../lib/health/health.ts';
 import { giveS3Credentials } from '../../../warehouse/lake/attach-lake.ts';
@@ -17,19 +17,26 @@ let s3: Awaited<ReturnType<typeof startS3Server>>;
 let client: S3Client;
 beforeAll(async () => {
   [server, s3] = await Promise.all([startLakeServer(), startS3Server()]);
+  stubAws();
+  client = new S3Client({ forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
+});
+beforeEach(stubAws);
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+afterAll(async () => {
+  client?.destroy();
+  await s3?.stop();
+  await server?.stop();
+});
+
+function stubAws(): void {
   vi.stubEnv('AWS_ENDPOINT_URL', s3.url);
   vi.stubEnv('AWS_REGION', 'us-east-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'a-key');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret');
-  client = new S3Client({ forcePathStyle: true });
-  await client.send(new CreateBucketCommand({ Bucket: 'lake' }));
-});
-afterAll(async () => {
-  client?.destroy();
-  vi.unstubAllEnvs();
-  await s3?.stop();
-  await server?.stop();
-});
+}
 
 async function objects(prefix: string): Promise<number> {
   return (await client.send(new ListObjectsV2Command({ Bucket: 'lake', Prefix: prefix }))).KeyCount ?? 0;

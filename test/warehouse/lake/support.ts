@@ -14,6 +14,7 @@ import { type PostgresServer, startPostgres } from '../../support/tools/postgres
 import { settingsFor } from '../support.ts';
 
 export interface LakeServer {
+  readonly postgres: PostgresServer;
   aLake(dataDir: string, dataPath?: string): Promise<LakeTestSettings>;
   query(settings: LakeTestSettings, text: string, user?: string): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
@@ -29,6 +30,7 @@ export async function startLakeServer(): Promise<LakeServer> {
   const postgres = await startPostgres();
   let stopped: Promise<void> | null = null;
   return {
+    postgres,
     async aLake(dataDir, dataPath = join(dataDir, 'lake')) {
       const name = `lake_${randomBytes(6).toString('hex')}`;
       await queryPostgres(urlOf(postgres, 'postgres'), `create database ${name}`);
