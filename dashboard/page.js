@@ -34,7 +34,34 @@ function addCopyButtons() {
     code.after(' ', button);
   }
 }
-addCopyButtons();
+/** On a narrow screen a row becomes a block, whose cells have the labels of their columns (dashboard.css). */
+function prepareTables() {
+  for (const table of document.querySelectorAll('main table.card-table')) {
+    const heads = [...table.querySelectorAll('thead th')];
+    table.classList.add('stacks');
+    for (const row of table.querySelectorAll('tbody tr, tfoot tr'))
+      for (const [at, cell] of [...row.children].entries()) {
+        cell.dataset.label = heads[at]?.innerText ?? '';
+        if (cell.innerText.trim() === '' && cell.querySelector('input, svg') === null)
+          cell.className += ' blank';
+      }
+    const box = table.querySelector('tbody input[type="checkbox"][form]');
+    if (box === null || heads[0].querySelector('input') !== null) continue;
+    const all = Object.assign(document.createElement('input'), { type: 'checkbox' });
+    all.className = 'form-check-input';
+    all.setAttribute('aria-label', 'Tick all');
+    all.addEventListener('change', () => {
+      for (const each of table.querySelectorAll('tbody input[type="checkbox"][form]'))
+        each.checked = all.checked;
+    });
+    heads[0].replaceChildren(all);
+  }
+}
+const prepare = () => {
+  addCopyButtons();
+  prepareTables();
+};
+prepare();
 document.addEventListener('click', ({ target }) => {
   for (const menu of document.querySelectorAll('details.dropdown[open]'))
     if (!menu.contains(target)) menu.open = false;
@@ -65,7 +92,7 @@ async function show(address, place) {
     for (const { chart } of charts) chart.dispose();
     charts.clear();
     main.replaceWith(document.adoptNode(fresh));
-    addCopyButtons();
+    prepare();
     if (place !== null) history.pushState(null, '', address);
     const rows = document.querySelector('.rows');
     if (rows !== null) rows.scrollLeft = across;

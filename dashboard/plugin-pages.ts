@@ -42,8 +42,16 @@ export interface OperatorForms {
     path: string,
     answer: (form: URLSearchParams, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
   ): void;
+  /** A form with one file, of at most 20 MB. @throws BillsyncError the file cannot be taken */
+  upload(path: string, make: (file: GivenUpload) => Promise<Offered>): void;
   /** Shows the consequences; the confirmed action runs once and is recorded in the audit log. */
   offer(reply: FastifyReply, by: string, make: () => Promise<Offered>): Promise<FastifyReply>;
+}
+
+export interface GivenUpload {
+  /** As the browser sent it, never a path. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
 }
 
 export interface RowAction {

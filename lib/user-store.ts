@@ -41,9 +41,14 @@ export const USER_FILES = {
   claimWindows: 'claim-windows.yaml',
   costFindings: 'cost-findings.json',
   costRules: 'cost-rules.yaml',
+  months: 'months.ndjson',
   reportFiles: 'report-files',
+  /** Earlier contents of files that were given, by path and instant. */
+  replaced: 'replaced',
   savedViews: 'saved-views.json',
   sentStatements: 'sent-statements',
+  statementHeads: 'statement-heads.yaml',
+  statementLogo: 'statement-logo.jpg',
 } as const;
 
 class UserStoreError extends errorClass({

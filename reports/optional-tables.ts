@@ -10,7 +10,7 @@ import { EXTRA_TABLES, type ExtraTable, type ReportDefinition } from './catalogu
 import { invalidFilter, isReportError, type ReportError } from './errors.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import { createSharedViews } from './prepare-session.ts';
-import { appendCell, COLUMNS, createTable, rowName, UNIQUE } from './table-columns.ts';
+import { appendCell, COLUMNS, cellProblem, createTable, rowName, UNIQUE } from './table-columns.ts';
 
 /** Paths of CSV files; `table-columns.ts` has their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
@@ -41,29 +41,52 @@ export async function loadOptionalTables(
     throw invalidFilter(`The report ${report.name} does not read --${unused}; it joins ${joined}.`);
   }
   const missing: string[] = [];
-  const given: { readonly name: ExtraTable; readonly path: string; readonly rows: number }[] = [];
+  const given: LoadedTable[] = [];
   for (const name of report.sources) {
-    await file.query(createTable(name));
     const path = tables[name];
-    const csv = path === undefined ? await storedFile(file.path, name) : { path, bytes: readFile(path) };
-    if (csv !== null) given.push({ name, path: csv.path, rows: await appendCsv(file, name, csv) });
+    const csv =
+      path === undefined ? await storedFile(file.path, name) : { path, bytes: () => readFile(path) };
+    const loaded = await loadTable(file, name, csv);
+    if (loaded !== null) given.push(loaded);
     else if (WITHOUT[name] !== undefined)
       missing.push(`${WITHOUT[name]} (--${name} FILE, or ${REPORT_FILES}/${name}.csv).`);
-    if (name === 'weights') await rateWeights(file, csv !== null);
   }
   const files: string[] = [];
   for (const table of given) files.push(await matchedRows(file, table));
   return { missing, files };
 }
 
+interface LoadedTable {
+  readonly name: ExtraTable;
+  readonly path: string;
+  readonly rows: number;
+}
+
+/** null: it is not given, and its table is empty. */
+async function loadTable(
+  file: PublishedFile,
+  name: ExtraTable,
+  csv: CsvFile | null,
+): Promise<LoadedTable | null> {
+  await file.query(createTable(name));
+  const loaded = csv === null ? null : { name, path: csv.path, rows: await appendCsv(file, name, csv) };
+  if (name === 'weights') await rateWeights(file, csv !== null);
+  return loaded;
+}
+
+/** Checks a file as a report reads it. Returns which rows match loaded lines. @throws ReportError naming each wrong line */
+export async function checkTable(file: PublishedFile, name: ExtraTable, csv: CsvFile): Promise<string> {
+  // Rates are compared with weights as they are rated.
+  if (name === 'rates') await loadTable(file, 'weights', await storedFile(file.path, 'weights'));
+  const loaded = await loadTable(file, name, csv);
+  return loaded === null ? '' : matchedRows(file, loaded);
+}
+
 const MAX_NAMED_ROWS = 5;
 const MATCHED_ROWS = new URL('./session/matched-rows.sql', import.meta.url);
 
 /** Matches loaded lines without filters. */
-async function matchedRows(
-  file: PublishedFile,
-  { name, path, rows }: { readonly name: ExtraTable; readonly path: string; readonly rows: number },
-): Promise<string> {
+async function matchedRows(file: PublishedFile, { name, path, rows }: LoadedTable): Promise<string> {
   const matched = statementIn(MATCHED_ROWS, name);
   await createSharedViews(file, matched);
   const reader = await file.query(
@@ -96,9 +119,9 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
   await file.run('rated-as');
 }
 
-interface CsvFile {
+export interface CsvFile {
   readonly path: string;
-  readonly bytes: Buffer | Promise<Buffer>;
+  readonly bytes: Buffer | (() => Promise<Buffer>);
 }
 
 async function storedFile(published: string, name: ExtraTable): Promise<CsvFile | null> {
@@ -108,12 +131,15 @@ async function storedFile(published: string, name: ExtraTable): Promise<CsvFile 
   return bytes === null ? null : { path: store.place(path), bytes: Buffer.from(bytes) };
 }
 
+const MAX_PROBLEMS = 20;
+
 async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }: CsvFile): Promise<number> {
   const appender = await file.connection.createAppender(table, 'main', 'temp');
+  const problems: string[] = [];
   let hasHeader = false;
   let rows = 0;
   try {
-    const content = await bytes;
+    const content = typeof bytes === 'function' ? await bytes() : bytes;
     checkUtf8(content, path);
     const columns = (header: string[]): string[] => {
       hasHeader = true;
@@ -124,13 +150,17 @@ async function appendCsv(file: PublishedFile, table: ExtraTable, { path, bytes }
       const { record, info } = parsed as { record: Record<string, string>; info: { lines: number } };
       const place = `${path} line ${info.lines}`;
       rows += 1;
-      appender.appendInteger(info.lines);
       for (const column of COLUMNS[table]) {
-        const cell = record[column.name] ?? '';
-        appendCell(appender, column, { place: `${place}: ${column.name}`, cell });
+        const problem = cellProblem(column, record[column.name] ?? '', `${place}: ${column.name}`);
+        if (problem !== null) problems.push(problem);
       }
+      if (problems.length >= MAX_PROBLEMS) break;
+      if (problems.length > 0) continue;
+      appender.appendInteger(info.lines);
+      for (const column of COLUMNS[table]) appendCell(appender, column, record[column.name] ?? '');
       appender.endRow();
     }
+    if (problems.length > 0) throw invalidFilter(problems.join('\n'));
     if (!hasHeader) throw invalidFilter(`${path} line 1 is empty: write a header, ${headerOf(table)}.`);
     if (rows === 0)
       throw invalidFilter(`${path} has no rows below its header: write at least one, or leave it out.`);

@@ -2,7 +2,6 @@ import { type DuckDBAppender, DuckDBDateValue } from '@duckdb/node-api';
 import { dayNumber, decimalValue } from '../lib/duckdb-values.ts';
 import { isDay } from '../lib/wire/text.ts';
 import type { ExtraTable } from './catalogue.ts';
-import { invalidFilter } from './errors.ts';
 
 export interface TableColumn {
   readonly name: string;
@@ -157,22 +156,20 @@ export const UNIQUE: Readonly<Partial<Record<ExtraTable, readonly string[]>>> = 
   fx: ['month', 'from_currency', 'to_currency'],
 };
 
-/** @throws ReportError naming place, value and what to write instead */
-export function appendCell(
-  appender: DuckDBAppender,
-  { kind, may }: TableColumn,
-  { place, cell }: { readonly place: string; readonly cell: string },
-): void {
+/** A sentence naming place, value and what to write instead; null: the cell is right. */
+export function cellProblem({ kind, may }: TableColumn, cell: string, place: string): string | null {
   const text = cell.trim();
-  if (text === '') {
-    if (may === undefined) throw invalidFilter(`${place} is empty: write a value.`);
-    appender.appendNull();
-    return;
-  }
-  const { form, advice, append } = CELL_KINDS[kind];
+  if (text === '') return may === undefined ? `${place} is empty: write a value.` : null;
+  const { form, advice } = CELL_KINDS[kind];
   const problem = problemOf(kind, text) ?? (form.test(text) ? null : advice);
-  if (problem !== null) throw invalidFilter(`${place} is "${text}", which ${problem}.`);
-  append(appender, text);
+  return problem === null ? null : `${place} is "${text}", which ${problem}.`;
+}
+
+/** @param cell without a problem */
+export function appendCell(appender: DuckDBAppender, { kind }: TableColumn, cell: string): void {
+  const text = cell.trim();
+  if (text === '') appender.appendNull();
+  else CELL_KINDS[kind].append(appender, text);
 }
 
 const TOO_SMALL = /^-|^0*(\.0(0\d*)?)?$/;

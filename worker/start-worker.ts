@@ -5,6 +5,7 @@ import type { ForwardOverdue } from '../activities/dependencies.ts';
 import type { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import { createBillingService } from '../billing/client.ts';
+import { closedMonthsCheck } from '../finance/closing/restated.ts';
 import { watchCosts } from '../finance/cost-alerts/watch-costs.ts';
 import { claimsCheck } from '../finance/disputes/watch-claims.ts';
 import type { Alert } from '../lib/alerts/alert-store.ts';
@@ -167,6 +168,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       retries.check,
       costs.check,
       claimsCheck({ dataDir: settings.dataDir, databasePath, alerts, log }),
+      closedMonthsCheck({ dataDir: settings.dataDir, databasePath, alerts, log }),
     );
     // Checks end after the last activity, and before the parts that they read are closed.
     closers.defer(() => checks.close());

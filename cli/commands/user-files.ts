@@ -1,10 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { YamlFile } from '../../lib/checked-yaml.ts';
 import { naming } from '../../lib/system-errors.ts';
-import { createUserFile, folderStore, USER_FILES, userStore } from '../../lib/user-store.ts';
-import { EXTRA_TABLES } from '../../reports/catalogue.ts';
+import { createUserFile, folderStore, userStore } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
 import { type Column, printable } from '../terminal/table.ts';
@@ -17,12 +15,6 @@ export function command(): Command {
     [listCommand(), showCommand(), putCommand(), removeCommand(), exportCommand(), importCommand()],
   );
 }
-
-const WRITTEN_BY_HAND: readonly string[] = [
-  USER_FILES.costRules,
-  USER_FILES.claimWindows,
-  ...EXTRA_TABLES.map((name) => `${USER_FILES.reportFiles}/${name}.csv`),
-];
 
 function listCommand(): Command {
   return verb('list', 'Lists the files and their sizes.', 'billsync user-files list')
@@ -66,30 +58,26 @@ interface DryRun {
 function putCommand(): Command {
   return verb(
     'put <name> <file>',
-    `Checks a file and stores it, replacing the current one: ${WRITTEN_BY_HAND.join(', ')}.`,
+    'Checks a file of rules, of heads, or a table for reports, and stores it. The file that it replaces is kept.',
     'billsync user-files put cost-rules.yaml ./cost-rules.yaml\n' +
       'billsync user-files put report-files/rates.csv ./rates-2026.csv',
   )
     .option('--dry-run', 'check the file only')
     .audited()
     .run(async ({ settings, output, flags }: Run<DryRun>, name: string, path: string) => {
-      refuseOthers(name);
+      const [{ storeGivenFile }, { publishedPath }] = await Promise.all([
+        import('../../finance/given-files/given-files.ts'),
+        import('../published.ts'),
+      ]);
+      const file = await givenFile(name);
       const bytes = await readFile(path).catch(naming(path));
-      await checkContents(name, { path, text: String(bytes) });
+      for (const sentence of await file.check({ path, bytes }, publishedPath(settings)))
+        output.note(sentence);
       if (flags.dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
       const store = await userStore(settings.dataDir);
-      await store.change(name, () => bytes);
+      await storeGivenFile(store, name, bytes, new Date());
       output.note(`Stored ${store.place(name)}: ${bytes.length} bytes.`);
     });
-}
-
-async function checkContents(name: string, file: YamlFile): Promise<void> {
-  if (name === USER_FILES.costRules) {
-    await (await import('../../finance/cost-alerts/rules.ts')).parseCostRules(file);
-  }
-  if (name === USER_FILES.claimWindows) {
-    await (await import('../../finance/disputes/windows.ts')).parseClaimWindows(file);
-  }
 }
 
 function removeCommand(): Command {
@@ -101,11 +89,12 @@ function removeCommand(): Command {
     .option('--dry-run', 'show what would be removed')
     .audited()
     .run(async ({ settings, output, flags }: Run<DryRun>, name: string) => {
-      refuseOthers(name);
+      await givenFile(name);
+      const { storeGivenFile } = await import('../../finance/given-files/given-files.ts');
       const store = await userStore(settings.dataDir);
       if ((await store.read(name)) === null) throw noSuchFile(name);
       if (flags.dryRun === true) return output.note(`Would remove ${store.place(name)}.`);
-      await store.remove(name);
+      await storeGivenFile(store, name, null, new Date());
       output.note(`Removed ${store.place(name)}.`);
     });
 }
@@ -162,11 +151,13 @@ function importCommand(): Command {
     });
 }
 
-function refuseOthers(name: string): void {
-  if (WRITTEN_BY_HAND.includes(name)) return;
+async function givenFile(name: string) {
+  const { GIVEN_FILES } = await import('../../finance/given-files/given-files.ts');
+  const found = GIVEN_FILES.find(({ path }) => path === name);
+  if (found !== undefined) return found;
   throw new CliError(EXIT.usage, 'there is no such file of rules or table', {
     subject: name,
-    hint: `take ${WRITTEN_BY_HAND.join(', ')}`,
+    hint: `take ${GIVEN_FILES.map(({ path }) => path).join(', ')}`,
   });
 }
 

@@ -2,9 +2,11 @@ import { rm } from 'node:fs/promises';
 import type { OperatorOptions } from '../../dashboard/operator/operator-work.ts';
 import type { TracedShipment } from '../../dashboard/pages/shipment.ts';
 import { startDashboard } from '../../dashboard/server.ts';
+import { closePages } from '../../finance/closing/close-pages.ts';
 import { openDisputes } from '../../finance/disputes/disputes.ts';
 import { atRiskPages } from '../../finance/disputes/pages/at-risk-pages.ts';
 import { disputePages } from '../../finance/disputes/pages/claim-pages.ts';
+import { filePages } from '../../finance/given-files/file-pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { durationMs } from '../../lib/config/setting-values.ts';
 import type { Settings } from '../../lib/config/settings.ts';
@@ -28,6 +30,10 @@ export async function startAdminRole({
   role,
 }: RoleContext): Promise<RunningRole> {
   const quarantine = await openQuarantine(dataFolder(settings.dataDir).quarantine);
+  const place = {
+    ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
+    ...{ timeLimitMs: durationMs(settings.admin.pageTimeout), now: () => new Date() },
+  };
   const disputes = openDisputes({ dataDir: settings.dataDir, databasePath: publishedPath(settings) });
   const dashboard = await startDashboard({
     settings,
@@ -40,12 +46,11 @@ export async function startAdminRole({
     quarantine,
     explain: (trackingNumber) => explain(settings, trackingNumber),
     plugins: [
+      closePages({ ...place, disputes }),
+      statementPages(place),
       atRiskPages(disputes),
       disputePages(disputes),
-      statementPages({
-        ...{ databasePath: publishedPath(settings), dataDir: settings.dataDir },
-        ...{ timeLimitMs: durationMs(settings.admin.pageTimeout), now: () => new Date() },
-      }),
+      filePages(place),
     ],
     ...(settings.admin.operators.length === 0
       ? {}

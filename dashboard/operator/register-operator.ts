@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audited } from '../../lib/audit-log.ts';
@@ -19,6 +19,17 @@ const MAX_ENTRIES = 200;
 const MAX_QUIET_HOURS = 168;
 /** More ids go through `billsync backfill --ids FILE`. */
 const MAX_FORM_BYTES = 1024 * 1024;
+
+const MULTIPART = 'multipart/form-data';
+/** An invoice of two million rows has 260 MB. */
+const MAX_IMPORT_BYTES = 1024 ** 3;
+const MAX_GIVEN_BYTES = 20 * 1024 ** 2;
+
+type TakeUpload = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  receive: (maxBytes: number) => Promise<{ readonly path: string; readonly name: string }>,
+) => Promise<FastifyReply>;
 
 export async function registerOperator(
   app: FastifyInstance,
@@ -97,6 +108,23 @@ export async function registerOperator(
     }
   }
 
+  /** `take` receives the file of the form, or the form is refused. */
+  const uploads = (inner: FastifyInstance, path: string, back: string, take: TakeUpload): void => {
+    if (!inner.hasContentTypeParser(MULTIPART))
+      inner.addContentTypeParser(MULTIPART, (_request, body, done) => done(null, body));
+    inner.post(path, async (request, reply) => {
+      const type = request.headers['content-type'] ?? '';
+      if (!type.startsWith(MULTIPART)) return reply.callNotFound();
+      try {
+        return await take(request, reply, (maxBytes) =>
+          receiveUpload(request.body as Readable, type, { folder: uploadFolder, maxBytes }),
+        );
+      } catch (error) {
+        return refused(reply, error, back);
+      }
+    });
+  };
+
   const guarded = (inner: FastifyInstance): void => {
     guardOperators(inner, admin);
     parseForms(inner, MAX_FORM_BYTES);
@@ -104,8 +132,6 @@ export async function registerOperator(
 
   await app.register(async (inner) => {
     guarded(inner);
-    inner.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body));
-
     inner.get(SECTION, async (_request, reply) => {
       // Without Temporal the page still works; actions that need it are refused when requested.
       const schedule = await work.schedule().catch((error: unknown) => ({ problem: messageOf(error) }));
@@ -120,16 +146,9 @@ export async function registerOperator(
       const invoices = (fieldOf(request.body, 'ids') ?? '').split(/[\s,;]+/).filter((entry) => entry !== '');
       return offerWork(reply, request.operator, { action: 'backfill', invoices: [...new Set(invoices)] });
     });
-    inner.post(`${SECTION}/import`, async (request, reply) => {
-      const type = request.headers['content-type'] ?? '';
-      if (!type.startsWith('multipart/form-data')) return reply.callNotFound();
-      try {
-        const file = await receiveUpload(request.body as Readable, type, { folder: uploadFolder });
-        return await offerWork(reply, request.operator, { action: 'import', ...file });
-      } catch (error) {
-        return refused(reply, error, SECTION);
-      }
-    });
+    uploads(inner, `${SECTION}/import`, SECTION, async (request, reply, receive) =>
+      offerWork(reply, request.operator, { action: 'import', ...(await receive(MAX_IMPORT_BYTES)) }),
+    );
     inner.post(`${SECTION}/act`, async (request, reply) => {
       const agreement = agreements.take(fieldOf(request.body, 'token') ?? '', request.operator);
       if (agreement !== null) return act(reply, agreement, (fieldOf(request.body, 'reason') ?? '').trim());
@@ -152,6 +171,16 @@ export async function registerOperator(
   });
   return {
     offer,
+    upload(path, make) {
+      app.register(async (inner) => {
+        guarded(inner);
+        uploads(inner, path, path, async (request, reply, receive) => {
+          const file = await receive(MAX_GIVEN_BYTES);
+          const bytes = await readFile(file.path).finally(() => rm(file.path, { force: true }));
+          return offer(reply, request.operator, () => make({ name: file.name, bytes }));
+        });
+      });
+    },
     post(path, answer) {
       app.register(async (inner) => {
         guarded(inner);

@@ -13,14 +13,11 @@ export class UploadError extends BillsyncError {
   override readonly exitCode = EXIT.usage;
 }
 
-/** An invoice of two million rows has 260 MB. */
-const MAX_BYTES = 1024 ** 3;
-
 /** `name` is as the browser sent it, never a path. @throws UploadError the temporary file is then removed */
 export async function receiveUpload(
   body: Readable,
   contentType: string,
-  { folder, maxBytes = MAX_BYTES }: { readonly folder: string; readonly maxBytes?: number },
+  { folder, maxBytes }: { readonly folder: string; readonly maxBytes: number },
 ) {
   await makeFolder(folder);
   const path = join(folder, `${randomUUID()}.csv`);
@@ -49,7 +46,7 @@ export async function receiveUpload(
   if (isCut || name === null || name === '') {
     await rm(path, { force: true });
     const problem = isCut ? `The file has more than ${maxBytes} bytes` : 'No file was chosen';
-    throw new UploadError(problem, { hint: isCut ? 'use `billsync import` for it' : 'choose one' });
+    throw new UploadError(problem, { hint: isCut ? 'use the command for it' : 'choose one' });
   }
   return { path, name };
 }

@@ -71,7 +71,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const title = `Spend of ${daysName(days)} against ${daysName(before)}, by ${by.replace('-', ' ')}${incomplete === null ? '' : ` (${incomplete})`}`;
   const notes = [...comparisonNotes(periods), ...tooMany];
   return {
-    ...{ currency, title, notes, movers },
+    ...{ currency, title, notes, movers, days: daysName(days) },
     others: names
       .filter((name) => name !== currency)
       .map((name) => ({ name, address: withQuery('/', query, { currency: name }) })),
@@ -160,6 +160,7 @@ function tileOf(
       ...(change === null ? [] : [incomplete === null ? change : `${change} (${incomplete})`]),
       ...(withMissing === null ? [] : [`${withMissing} with invoices that are not counted, as stated`]),
     ].join('; '),
+    months: monthsOf(months.filter(isSame).slice(-MAX_MONTHS)),
     points: line
       .map(
         (value, at) =>
@@ -167,6 +168,13 @@ function tileOf(
       )
       .join(' '),
   };
+}
+
+function monthsOf(rows: readonly ReportRow[]): string {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return '';
+  const name = ({ month }: ReportRow): string => daysName(parsePeriod(String(month)));
+  return `${name(first)} to ${name(last)}${last.is_open === true ? ' (still open)' : ''}`;
 }
 
 function changeOf(now: ReportCell | undefined, before: ReportCell | undefined): string | null {

@@ -63,6 +63,8 @@ async function overview(
     isQuarantineEmpty: quarantined === 0,
     counts: countsOf(lists.states, { gaps: gaps?.length ?? null, quarantined }),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
+    // Without a period the page compares its last complete month.
+    ...(periodOf(query) === '' && spend !== null ? { period: spend.days } : {}),
   };
   const data = { ...invoices, gaps, spend: spend?.data ?? null, months, views: views.views, quarantined };
   const page = { view: 'overview', title: 'Overview', section: '/', period: periodOf(query) };

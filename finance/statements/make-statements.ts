@@ -8,6 +8,7 @@ import { type BilledSession, openBilledSession } from './billed.ts';
 import { type Billed, composeStatement } from './compose.ts';
 import { nextNumber, openSentStatements, type SentStatements, withoutReplaced } from './sent-statements.ts';
 import {
+  type CurrencyTotal,
   keyOf,
   type LeftOut,
   leftOut,
@@ -20,6 +21,7 @@ import {
   statementRefused,
   tenantOf,
 } from './statement.ts';
+import { statementHeads } from './statement-heads.ts';
 
 export interface StatementsRequest {
   /** By id or name; empty: all that have something to report. */
@@ -38,6 +40,8 @@ export interface StatementsRequest {
   /** Why the statement that was sent for the month is replaced; null: it is not. */
   readonly replaceSent?: string | null;
   readonly withShipments: boolean;
+  /** Keys of the only tenants that are wanted; undefined: all that `tenants` names. */
+  readonly only?: ReadonlySet<string> | undefined;
 }
 
 export interface StatementSources {
@@ -53,6 +57,8 @@ export interface MadeStatement {
   readonly shipments: ShipmentLines | null;
   /** `sent before`: the statement as it was sent. */
   readonly state: 'draft' | 'sent now' | 'sent before';
+  /** Only of `sent before`: what the month has now, and whether a later statement corrects it. */
+  readonly since?: { readonly totals: readonly CurrencyTotal[]; readonly isCorrected: boolean };
 }
 
 /** `YYYY-MM`. @throws StatementError a period that is not one month; ReportError no period */
@@ -88,7 +94,9 @@ export async function makeStatements(
   const { session, markUp } = await openWithMarkUp(sources, request, days);
   try {
     const sent = await openSentStatements(sources.dataDir);
-    const making = { ...{ sources, request, days, session, sent, markUp }, rowsOf: rowsBetween(session) };
+    const headFor = await statementHeads(sources.dataDir);
+    const own = { sources, request, days, session, sent, markUp, headFor };
+    const making = { ...own, rowsOf: rowsBetween(session) };
     const cells = await session.read('billed', days);
     const known = await session.tenants();
     const present = new Set([...known, ...cells].map((row) => keyOf(tenantOf(row))));
@@ -98,14 +106,16 @@ export async function makeStatements(
     const hasPartners = known.some((row) => orNull(row.partner_id) !== null);
     const unowned = [...tenants.values()].find(({ partner_id }) => partner_id === null);
     if (request.isFinal && hasPartners && unowned !== undefined) throw withoutPartner(unowned);
-    const isAll = request.tenants.length === 0;
-    if (!isAll && tenants.size > request.tenants.length)
+    const isEach = request.tenants.length === 0;
+    const isAll = isEach && request.only === undefined;
+    if (!isEach && tenants.size > request.tenants.length)
       throw ambiguous(request.tenants, [...tenants.values()]);
     let count = 0;
     const failed: { tenant: string; error: unknown }[] = [];
     for (const tenant of tenants.values()) {
+      if (request.only?.has(keyOf(tenant)) === false) continue;
       try {
-        const made = await makeOne({ ...making, cells, present }, tenant, isAll);
+        const made = await makeOne({ ...making, cells, present }, tenant, isEach);
         if (made === null) continue;
         await deliver(made);
         count += 1;
@@ -159,6 +169,7 @@ interface Making {
   readonly session: BilledSession;
   readonly sent: SentStatements;
   readonly markUp: readonly ReportRow[] | null;
+  readonly headFor: Awaited<ReturnType<typeof statementHeads>>;
   readonly rowsOf: ReturnType<typeof rowsBetween>;
   readonly cells: readonly ReportRow[];
   /** Keys of all tenants of the publication. */
@@ -178,8 +189,14 @@ async function makeOne(
     refuseOtherDate(before, making.session.by, tenant);
     const found = before.find(({ period }) => period === request.period);
     const { replaceSent = null, acceptIncomplete = null } = request;
-    if (found !== undefined && replaceSent === null)
-      return { statement: found, shipments: await sent.shipmentsOf(found), state: 'sent before' };
+    if (found !== undefined && replaceSent === null) {
+      const { totals } = await compose(making, tenant, []);
+      const isCorrected =
+        (found.replaces ?? null) !== null ||
+        all.some(({ corrections }) => corrections.some(({ period }) => period === request.period));
+      const shipments = request.withShipments ? await sent.shipmentsOf(found) : null;
+      return { statement: found, shipments, state: 'sent before', since: { totals, isCorrected } };
+    }
     if (found === undefined && replaceSent !== null && !isAll)
       throw statementRefused(
         `No statement of ${request.period} was sent to ${tenant.tenant}`,
@@ -192,10 +209,12 @@ async function makeOne(
     const missing = left_out.filter(({ is_void }) => !is_void);
     if (request.isFinal && missing.length > 0 && acceptIncomplete === null) throw incomplete(missing);
     const shipments = request.withShipments ? await linesOf(making, tenant) : null;
+    const sentAt = request.isFinal ? sources.now.toISOString() : null;
     const statement: Statement = {
       ...composed,
+      head: making.headFor(tenant, sentAt),
       shipments: shipments === null ? null : namedLines(shipments),
-      sent_at: request.isFinal ? sources.now.toISOString() : null,
+      sent_at: sentAt,
       number: request.isFinal ? nextNumber(all, tenant) : null,
       accepted_incomplete: missing.length > 0 && request.isFinal ? acceptIncomplete : null,
       replaces:

@@ -3,10 +3,10 @@
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
-import { cellLabel, columnLabel } from '../../reports/render/labels.ts';
+import { columnLabel } from '../../reports/render/labels.ts';
 import { registerFonts, runsOf, UNKNOWN, unknownLetters, type Weight } from './pdf-fonts.ts';
 import type { PaperSize, Statement } from './statement.ts';
-import { headOf, tablesOf } from './statement-tables.ts';
+import { cellText, headOf, referencesOf, tablesOf } from './statement-tables.ts';
 
 /** Returns the same bytes for the same statement and paper size. */
 export async function statementPdf(statement: Statement, size: PaperSize): Promise<Uint8Array> {
@@ -14,16 +14,38 @@ export async function statementPdf(statement: Statement, size: PaperSize): Promi
   const title = `${sent_at === null ? 'Draft statement' : 'Statement'} of ${period}`;
   const paper = new Paper(size, { title: `${title}, ${tenant}`, at: new Date(sent_at ?? published_at) });
   const head = headOf(statement);
+  const references = referencesOf(statement);
   const tables = tablesOf(statement);
+  const { sender = null, address = '', logo = null } = statement.head ?? {};
+  const letterhead = sender === null ? [] : [sender.name, ...sender.address.split('\n')];
+  const addressed = address === '' ? [] : [tenant, ...address.split('\n')];
+  if (logo !== null) paper.logo(Buffer.from(logo, 'base64'));
+  for (const lines of [letterhead, addressed].filter((each) => each.length > 0)) {
+    for (const line of lines) paper.text(line);
+    paper.text('');
+  }
   paper.heading(title, 16);
   paper.labelled(head);
-  for (const { title: of, about, columns, rows } of tables) {
-    paper.heading(of, 11);
-    if (about !== '') paper.text(about);
-    if (rows.length > 0) paper.table(columns, rows);
-  }
+  const write = (of: typeof tables): void => {
+    for (const { title: name, about, columns, rows } of of) {
+      paper.heading(name, 11);
+      if (about !== '') paper.text(about);
+      if (rows.length > 0) paper.table(columns, rows);
+    }
+  };
+  write(tables.filter(({ isReference }) => isReference !== true));
+  paper.page();
+  paper.heading('References', 11);
+  paper.labelled(references);
+  write(tables.filter(({ isReference }) => isReference === true));
   paper.heading('Limits of this statement', 11);
-  const cells = [...head.flat(), ...tables.flatMap(({ rows }) => rows.flatMap((row) => Object.values(row)))];
+  const cells = [
+    ...letterhead,
+    ...addressed,
+    ...head.flat(),
+    ...references.flat(),
+    ...tables.flatMap(({ rows }) => rows.flatMap((row) => Object.values(row))),
+  ];
   const unknown = unknownLetters(cells.map((cell) => String(cell ?? '')));
   const letters = unknown.map((letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase()}`);
   const missing = `Letters that its fonts lack: they are replaced by ${UNKNOWN} here, and complete in the other formats (${letters.join(', ')}).`;
@@ -71,6 +93,18 @@ export class Paper {
     this.#bottom = this.#document.page.height - MARGIN - FOOT;
   }
 
+  page(): void {
+    this.#document.addPage();
+    this.#y = MARGIN;
+  }
+
+  /** @throws Error the bytes are no JPEG */
+  logo(jpeg: Uint8Array): void {
+    const [width, height] = [150, 50];
+    const options = { fit: [width, height], align: 'right' } satisfies PDFKit.Mixins.ImageOption;
+    this.#document.image(Buffer.from(jpeg), MARGIN + this.#width - width, MARGIN - GAP, options);
+  }
+
   heading(text: string, size: number): void {
     const style: Style = { weight: 'bold', size };
     this.#y += size;
@@ -106,9 +140,7 @@ export class Paper {
   table(columns: readonly ReportColumn[], rows: readonly ReportRow[]): void {
     const cellOf = (text: string, { align }: ReportColumn): Cell => ({ text, isRight: align === 'right' });
     const header = columns.map((column) => cellOf(columnLabel(column), column));
-    const body = rows.map((row) =>
-      columns.map((column) => cellOf(cellLabel(row[column.name] ?? null, column), column)),
-    );
+    const body = rows.map((row) => columns.map((column) => cellOf(cellText(row, column), column)));
     const widths = widthsFor([header, ...body], this.#width - GAP * (columns.length - 1), (text) =>
       this.#widthOf(text, BOLD),
     );
@@ -142,8 +174,7 @@ export class Paper {
 
   #makeRoom(height: number): boolean {
     if (this.#y + height <= this.#bottom) return false;
-    this.#document.addPage();
-    this.#y = MARGIN;
+    this.page();
     return true;
   }
 

@@ -4,7 +4,7 @@ import { columnLabel } from '../../reports/render/labels.ts';
 import { type Row, type Sheet, writeWorkbook } from '../../reports/render/workbook.ts';
 import { rowOf, widthOf } from '../../reports/render/xlsx-file.ts';
 import type { PaperSize, ShipmentLines, Statement } from './statement.ts';
-import { headOf, tablesOf } from './statement-tables.ts';
+import { headOf, referencesOf, tablesOf, withOwnScale } from './statement-tables.ts';
 
 export async function statementXlsx(
   statement: Statement,
@@ -13,17 +13,30 @@ export async function statementXlsx(
 ): Promise<Uint8Array> {
   const title = `${statement.sent_at === null ? 'Draft statement' : 'Statement'} of ${statement.period}`;
   const tables = tablesOf(statement);
+  const { sender = null, address = '' } = statement.head ?? {};
+  const letterhead = [sender?.name ?? '', sender?.address ?? '', address].flatMap((text) => text.split('\n'));
+  const labelled = ([label, value]: readonly [string, string]): Row => [
+    { value: label, bold: true },
+    { value },
+  ];
   const rows: Row[] = [
+    ...letterhead.filter((line) => line !== '').map((value): Row => [{ value }]),
     [{ value: title, bold: true, size: 16 }],
-    ...headOf(statement, 'on the sheet Shipments, which as CSV has').map(
-      ([label, value]): Row => [{ value: label, bold: true }, { value }],
-    ),
-    ...tables.flatMap(({ title, about, columns, rows }): Row[] => [
+    ...headOf(statement).map(labelled),
+    ...tables.flatMap(({ title, about, columns, rows, isReference }): Row[] => [
       [],
+      ...(isReference === true
+        ? referencesOf(statement, 'on the sheet Shipments, which as CSV has').map(labelled)
+        : []),
       [{ value: title, bold: true, size: 13 }],
       ...(about === '' ? [] : [[{ value: about }]]),
       ...(rows.length === 0 ? [] : [header(columns)]),
-      ...rows.map((row) => rowOf(row, columns)),
+      ...rows.map((row) =>
+        rowOf(
+          row,
+          columns.map((column) => withOwnScale(column, row)),
+        ),
+      ),
     ]),
     [],
     [{ value: 'Limits of this statement', bold: true, size: 13 }],

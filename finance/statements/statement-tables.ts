@@ -1,5 +1,11 @@
-import { type ColumnType, type ReportColumn, type ReportRow, reportColumn } from '../../reports/cells.ts';
-import { instantLabel } from '../../reports/render/labels.ts';
+import {
+  type ColumnType,
+  moneyColumn,
+  type ReportColumn,
+  type ReportRow,
+  reportColumn,
+} from '../../reports/cells.ts';
+import { cellLabel, digitsOf, instantLabel } from '../../reports/render/labels.ts';
 import type { Statement } from './statement.ts';
 
 export interface StatementTable {
@@ -7,17 +13,32 @@ export interface StatementTable {
   readonly about: string;
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
+  /** Ids and hashes, which follow everything that a reader needs. */
+  readonly isReference?: true;
 }
 
-export function headOf(
-  statement: Statement,
-  attached = 'attached as CSV with',
-): readonly (readonly [string, string])[] {
-  const { tenant, tenant_id, partner_id, period, by, sent_at, publication, published_at } = statement;
+/** As many decimals as the currency has, and more where an amount has them. */
+export function withOwnScale(column: ReportColumn, row: ReportRow): ReportColumn {
+  if (column.unit !== 'money') return column;
+  const [, decimals = ''] = String(row[column.name] ?? '').split('.');
+  const used = decimals.replace(/0+$/, '').length;
+  return { ...column, scale: Math.max(used, digitsOf(String(row.currency_code))) };
+}
+
+export function cellText(row: ReportRow, column: ReportColumn): string {
+  const cell = row[column.name] ?? null;
+  if (column.unit !== 'money' || cell === null) return cellLabel(cell, column);
+  const [whole = '', decimals = ''] = String(cell).split('.');
+  const { scale } = withOwnScale(column, row);
+  return cellLabel(scale === 0 ? whole : `${whole}.${decimals.slice(0, scale).padEnd(scale, '0')}`, column);
+}
+
+export function headOf(statement: Statement): readonly (readonly [string, string])[] {
+  const { tenant, period, by, sent_at, head } = statement;
   const { number, replaces = null, accepted_incomplete: accepted = null } = statement;
+  const { due_on: dueOn = null, due_days: dueDays = null } = head ?? {};
   return [
-    ['Tenant', tenant_id === null || tenant.includes(tenant_id) ? tenant : `${tenant} (${tenant_id})`],
-    ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
+    ['Tenant', tenant],
     ['Period', `${period}, by ${by.replace('-', ' ')}`],
     [
       'State',
@@ -34,6 +55,19 @@ export function headOf(
     ...(accepted === null
       ? []
       : [['Incomplete', `sent without invoices that are listed below: ${accepted}`] as const]),
+    ...(dueDays === null ? [] : [['Due', dueOn ?? `${dueDays} days after it is sent`] as const]),
+  ];
+}
+
+/** For the last page: what identifies the statement and what it was made of. */
+export function referencesOf(
+  statement: Statement,
+  attached = 'attached as CSV with',
+): readonly (readonly [string, string])[] {
+  const { tenant_id, partner_id, publication, published_at } = statement;
+  return [
+    ...(tenant_id === null ? [] : [['Tenant id', tenant_id] as const]),
+    ...(partner_id === null ? [] : [['Partner', partner_id] as const]),
     ['Made of', `publication ${publication} of ${instantLabel(published_at)}`],
     ['Shipments', attachedAs(statement, attached)],
   ];
@@ -48,7 +82,7 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
   const { totals, billed, corrections, mark_up: markUp, invoices, left_out: leftOut } = statement;
   const cells = (title: string, kind: string, about = ''): StatementTable =>
     table(title, { about, columns: CELL, rows: billed.filter((cell) => cell.kind === kind) });
-  const all = [
+  const all: readonly StatementTable[] = [
     table('Total', {
       about: totals.length === 0 ? 'Nothing was billed in this month, and nothing is to be corrected.' : '',
       ...{ columns: TOTAL, rows: totals },
@@ -69,8 +103,9 @@ export function tablesOf(statement: Statement): readonly StatementTable[] {
       about: 'Invoices of this month that no total has.',
       ...{ columns: LEFT_OUT, rows: leftOut },
     }),
+    { ...table('Files', { about: '', columns: FILES, rows: invoices }), isReference: true },
   ];
-  return all.filter(({ title, rows }) => title === 'Total' || rows.length > 0);
+  return all.filter(({ title, rows, isReference }) => title === 'Total' || isReference || rows.length > 0);
 }
 
 function attachedAs({ shipments }: Statement, attached: string): string {
@@ -93,7 +128,8 @@ function column(name: string, type: ColumnType = 'text', label?: string): Report
 const currency = column('currency_code', 'text', 'Currency');
 const invoice = column('invoice_number', 'text', 'Invoice');
 const lines = column('lines', 'count');
-const money = (name: string, label?: string): ReportColumn => column(name, 'decimal', label);
+const money = (name: string, label?: string): ReportColumn =>
+  moneyColumn(name, label === undefined ? {} : { label });
 
 const TOTAL = [
   ...[currency, lines, money('charges'), money('billed_again'), money('credits'), money('billed')],
@@ -115,9 +151,9 @@ const MARK_UP = [
 ];
 const PROOF = [
   ...[invoice, currency, lines, money('amount'), column('proved_by')],
-  ...[column('file_sha256', 'text', 'SHA-256 of the file'), column('loaded_at', 'instant', 'Loaded')],
+  column('loaded_at', 'instant', 'Loaded'),
 ];
-const LEFT_OUT = [
-  ...[invoice, column('state')],
-  ...[currency, column('stated_total', 'text', 'Stated total')],
+const FILES = [
+  ...[invoice, column('invoice_id', 'text', 'Id'), column('file_sha256', 'text', 'SHA-256 of the file')],
 ];
+const LEFT_OUT = [...[invoice, column('state')], ...[currency, money('stated_total', 'Stated total')]];

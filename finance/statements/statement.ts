@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import { EXIT, errorClass } from '../../lib/wire/errors.ts';
+import { type ErrorDetails, EXIT, errorClass } from '../../lib/wire/errors.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -87,7 +87,20 @@ export interface CurrencyTotal {
   readonly total: string;
 }
 
+/** As given when the statement was made (statement-heads.ts). */
+export interface StatementHead {
+  readonly sender: { readonly name: string; readonly address: string } | null;
+  /** Of the tenant; '' when it is not given. */
+  readonly address: string;
+  /** A JPEG, base64. */
+  readonly logo: string | null;
+  readonly due_days: number | null;
+  /** `YYYY-MM-DD`; null: it was not sent, or no due date is given. */
+  readonly due_on: string | null;
+}
+
 export interface Statement extends StatementTenant {
+  readonly head?: StatementHead;
   /** `YYYY-MM`. */
   readonly period: string;
   readonly by: DateBasis;
@@ -260,6 +273,6 @@ export class StatementError extends errorClass({
   },
 }) {}
 
-export function statementRefused(message: string, hint?: string): StatementError {
-  return new StatementError('statement-refused', [message], { hint });
+export function statementRefused(message: string, hint?: string, more: ErrorDetails = {}): StatementError {
+  return new StatementError('statement-refused', [message], { hint, ...more });
 }

@@ -53,6 +53,7 @@ const KINDS = {
   'inbox/unwritable': { severity: 'critical', scope: 'machine' },
   ingest: { severity: 'critical', scope: 'process' },
   'lake/blocked': { severity: 'critical', scope: 'process' },
+  'month-restated': { severity: 'warning', each: 'month' },
   outranked: { severity: 'warning', each: 'invoice', isNotice: true },
   process: { severity: 'critical', each: 'role', scope: 'machine' },
   publication: { severity: 'critical', scope: 'process' },

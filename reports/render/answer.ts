@@ -84,7 +84,12 @@ function comparedText(result: ReportResult, rows: readonly ReportRow[]): string 
     .slice(0, MAX_NAMED)
     .map((row) => `${escapeHtml(nameOf(result, row))} ${changeText(row)}`)
     .join(', ');
-  return `${money(now, rows)}, ${differenceText(now, before)} ${escapeHtml(name)}. ${moved}.`;
+  const stated = result.head.completeness.stated[String(rows[0]?.currency_code)];
+  const withStated =
+    stated === undefined
+      ? ''
+      : ` (with invoices that are not counted, as stated: ${differenceText(now + toTenThousandths(stated), before)} it)`;
+  return `${money(now, rows)}, ${differenceText(now, before)} ${escapeHtml(name)}${withStated}. ${moved}.`;
 }
 
 function differenceText(now: bigint, before: bigint): string {
@@ -111,9 +116,9 @@ function bridgeText(rows: readonly ReportRow[]): string {
       : '';
   const size = money(second > first ? second - first : first - second, rows);
   const is = `${money(second, rows)}${period(step('second period'))}, ${size} ${second < first ? 'less' : 'more'} than ${money(first, rows)}${period(step('first period'))}`;
-  const steps = step('first period').length > 1 ? [] : rows.slice(1, -1);
-  const parts = steps.map(
-    (row) => `${escapeHtml(row.step ?? '')} ${signed(String(row.amount ?? '0'), rows)}`,
+  const steps = rows.filter((row) => row.step !== 'first period' && row.step !== 'second period');
+  const parts = [...Map.groupBy(steps, (row) => String(row.step ?? ''))].map(
+    ([name, of]) => `${escapeHtml(name)} ${signed(fromTenThousandths(sumOf(of, 'amount')), rows)}`,
   );
   return parts.length === 0 ? `${is}.` : `${is}: ${parts.join(', ')}.`;
 }

@@ -296,6 +296,7 @@ function waterfallOption(drawing: Drawing): Drawn {
     const text = amount.length * LETTER_WIDTH < stepWidth ? amount : short(size);
     return {
       low: Math.min(start, level),
+      ends: isTotal ? [level] : [start, level],
       mark: {
         ...{ ...markOf(point, drawing), value: Math.abs(level - start) },
         itemStyle: { color: isTotal ? TOTAL : size < 0 ? LESS : MORE },
@@ -303,6 +304,7 @@ function waterfallOption(drawing: Drawing): Drawn {
       },
     };
   });
+  const begin = axisBegin(bars.flatMap(({ ends }) => ends));
   const stacked = { type: 'bar', stack: 'steps', stackStrategy: 'all', barMaxWidth: 70 };
   const names = points.map(({ key }) => nameIn(width, key));
   const option = {
@@ -312,7 +314,10 @@ function waterfallOption(drawing: Drawing): Drawn {
       ...categoryAxis(names),
       axisLabel: { color: INK, interval: 0, width: stepWidth, overflow: 'break' },
     },
-    yAxis: valueAxis(unit),
+    yAxis: {
+      ...valueAxis(begin === 0 ? unit : `${unit}, from ${short(begin)}`),
+      ...(begin === 0 ? {} : { min: begin, nameTextStyle: { color: INK, align: 'left' } }),
+    },
     series: [
       {
         ...{ ...stacked, silent: true, itemStyle: { color: 'transparent' } },
@@ -325,6 +330,14 @@ function waterfallOption(drawing: Drawing): Drawn {
     ],
   };
   return [option, 340];
+}
+
+/** Steps that are small beside their totals would not be seen on an axis that begins at zero. */
+function axisBegin(levels: readonly number[]): number {
+  const [min, max] = [Math.min(...levels), Math.max(...levels)];
+  if (min <= 0 || max === min || min < max * 0.6) return 0;
+  const step = 10 ** Math.floor(Math.log10(max - min));
+  return Math.max(0, Math.floor((min - (max - min)) / step) * step);
 }
 
 function changesOf({ points, width }: Drawing): readonly Point[] {

@@ -134,7 +134,7 @@ function linked(svg: string, { series }: ChartOption): string {
 function describe({ points, unit, spec }: Drawing, title: string): string {
   const known = points.filter((point) => point.value !== null);
   const largest = known.reduce<Point | undefined>(
-    (most, point) => (most === undefined || Number(point.value) > Number(most.value) ? point : most),
+    (most, point) => (most === undefined || sizeOf(point) > sizeOf(most) ? point : most),
     undefined,
   );
   const drawn = barsOf(points).length;
@@ -145,6 +145,10 @@ function describe({ points, unit, spec }: Drawing, title: string): string {
       ? ` The largest is ${place} with ${`${rounded(largest.value ?? '', unit)} ${unit}`.trim()}.`
       : '';
   return `${title}.${most}${cut}`;
+}
+
+function sizeOf({ value }: Point): number {
+  return Math.abs(Number(value));
 }
 
 function columnsOf(result: ReportResult, names: string | undefined): ReportColumn[] {

@@ -63,7 +63,7 @@ describe('every chart', () => {
 
 describe('a waterfall', () => {
   /** The visible bars as pairs of amounts, read off the axis of the drawing. */
-  function spans(svg: string): [number, number][] {
+  function spans(svg: string): { readonly drawn: [number, number][]; readonly begin: number } {
     const ticks = [
       ...svg.matchAll(/text-anchor="end"[^>]*transform="translate\(\S+ ([\d.]+)\)"[^>]*>(-?\d+)</g),
     ].map(([, y, amount]) => ({ y: Number(y), amount: Number(amount) }));
@@ -71,17 +71,19 @@ describe('a waterfall', () => {
     if (!low || !high) throw new Error('the drawing has no axis');
     const amountAt = (y: number): number =>
       low.amount + ((y - low.y) * (high.amount - low.amount)) / (high.y - low.y);
-    return [...svg.matchAll(/<path d="M\S+ ([\d.]+)l\S+ 0l0 (-?[\d.]+)l[^"]*Z" fill="var/g)].map(
-      ([, from, by]) => [amountAt(Number(from)), amountAt(Number(from) + Number(by))],
+    const drawn = [...svg.matchAll(/<path d="M\S+ ([\d.]+)l\S+ 0l0 (-?[\d.]+)l[^"]*Z" fill="var/g)].map(
+      ([, from, by]): [number, number] => [amountAt(Number(from)), amountAt(Number(from) + Number(by))],
     );
+    return { drawn, begin: Math.max(0, Math.min(low.amount, high.amount)) };
   }
 
   test.each([
-    ['above zero', [100, -30, 20, 5, 95]],
+    ['above zero', [100, -60, 20, 5, 65]],
+    ['above an axis that is cut below small steps', [100, -30, 20, 5, 95]],
     ['through zero and back', [100, -250, -50, 320, 120]],
     ['below zero all the way', [-100, -50, 80, -10, -80]],
     ['from nothing', [0, -40, 15, 0, -25]],
-  ])('starts each step at the level before it: %s', async (_name, amounts) => {
+  ])('starts each step at the level before it: %s', async (name, amounts) => {
     const result = await fixture.run('bridge');
     const steps = ['first period', 'volume', 'price', 'mix', 'second period'];
     const rows = steps.map((step, index) => ({
@@ -95,10 +97,11 @@ describe('a waterfall', () => {
     const ends = [levels[0] ?? 0, ...levels.slice(1), amounts.at(-1) ?? 0];
     const starts = [0, ...levels.slice(0, -1), 0];
     for (const svg of [chart?.wide.svg ?? '', chart?.narrow.svg ?? '']) {
-      const drawn = spans(svg);
+      const { drawn, begin } = spans(svg);
+      expect(begin > 0).toBe(name.includes('cut'));
       expect(drawn).toHaveLength(steps.length);
       for (const [index, span] of drawn.entries()) {
-        const expected = [starts[index] ?? 0, ends[index] ?? 0].sort((a, b) => a - b);
+        const expected = [starts[index] || begin, ends[index] ?? 0].sort((a, b) => a - b);
         expect(span[0]).toBeCloseTo(expected[0] ?? 0, -0.3);
         expect(span[1]).toBeCloseTo(expected[1] ?? 0, -0.3);
       }

@@ -1,12 +1,16 @@
-/** Shows statements and sends none; `--final` does. */
-
+import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
+import { ZipFile } from 'yazl';
+import type { Offered, PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
-import { cellLabel, columnLabel } from '../../../reports/render/labels.ts';
-import { templatesIn } from '../../../reports/render/templates.ts';
+import { moneyColumn } from '../../../reports/cells.ts';
+import { daysName, parsePeriod, shiftDay } from '../../../reports/period.ts';
+import { money, stateBadge } from '../../../reports/render/html-cells.ts';
+import { columnLabel, instantLabel, plural } from '../../../reports/render/labels.ts';
+import { escapeAttribute, templatesIn } from '../../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
 import { openBilledSession } from '../billed.ts';
+import { listStatements, STATEMENT_STATES, type StatementList } from '../list-statements.ts';
 import {
   type MadeStatement,
   makeStatements,
@@ -14,8 +18,8 @@ import {
   statementMonth,
 } from '../make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
-import { PAPERS, statementRefused, tenantOf } from '../statement.ts';
-import { headOf, type StatementTable, tablesOf } from '../statement-tables.ts';
+import { keyOf, PAPERS, type Statement, StatementError, statementRefused, tenantOf } from '../statement.ts';
+import { cellText, headOf, referencesOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';
 const eta = templatesIn(new URL('.', import.meta.url));
@@ -41,8 +45,8 @@ export function statementPages(sources: Sources): PluginPages {
     };
     const send = (title: string, values: object, data: unknown): Promise<FastifyReply> =>
       host.send(reply, { title, html: eta.render('./statement', { ...page, ...values }), data });
-    if (tenant === undefined) return send('Statements', {}, { tenants: page.tenants });
     try {
+      if (tenant === undefined) return await table(query, reply, host);
       const wanted = format === undefined || format === 'json' ? null : formatOf(query, format);
       const found = await statementOf(sources, {
         tenant,
@@ -57,13 +61,133 @@ export function statementPages(sources: Sources): PluginPages {
           .header('content-disposition', attachment(file.name))
           .send(typeof file.body === 'string' ? file.body : Buffer.from(file.body));
       const { statement } = found;
-      return await send('Statements', { content: contentOf(found, tenant) }, statement);
+      const canReplace = host.operators !== null && found.state === 'sent before';
+      return await send(
+        'Statements',
+        { content: contentOf(found, tenant), canReplace, key: keyOf(statement) },
+        statement,
+      );
     } catch (error) {
       if (!(error instanceof BillsyncError) || !STATUS.has(error.exitCode)) throw error;
       reply.code(STATUS.get(error.exitCode) ?? 400);
       const problem = sentenceOf(error);
       return send('Statements', { problem }, { error: problem });
     }
+  }
+
+  const monthOf = (query: Query) => ({
+    period: statementMonth(one(query, 'period'), sources.now()),
+    by: checkFilters({ by: one(query, 'by') }).by,
+  });
+
+  async function table(query: Query, reply: FastifyReply, host: PluginHost): Promise<FastifyReply> {
+    const month = monthOf(query);
+    const state = STATEMENT_STATES.find((each) => each === one(query, 'state'));
+    const found = await listStatements({ ...sources, now: sources.now() }, month);
+    const { from, to } = parsePeriod(month.period);
+    const rows = found.listed
+      .filter((each) => state === undefined || each.state === state)
+      .map(({ key, statement, ...each }) => ({
+        ...{ key, ...each, tenant: statement.tenant, totals: statement.totals },
+        sent: statement.sent_at === null ? '' : instantLabel(statement.sent_at),
+        canSend: each.state === 'draft' || each.state === 'incomplete',
+        address: `${ADDRESS}?${new URLSearchParams({ tenant: statement.tenant_id ?? statement.tenant, ...month })}`,
+      }));
+    const html = eta.render('./statements', {
+      ...{ ...month, state, rows, problem: found.problem, states: STATEMENT_STATES, bases: DATE_BASES },
+      ...{ canAct: host.operators !== null, noOperator: host.noOperator, formats: STATEMENT_FORMATS },
+      ...{ answer: answerOf(found, month.period), money, stateBadge, attribute: escapeAttribute },
+      complete: found.listed.filter((each) => each.state === 'draft').length,
+      ...{ before: shiftDay(from, -1).slice(0, 7), after: shiftDay(to, 1).slice(0, 7) },
+    });
+    const data = { ...month, statements: rows.map(({ canSend: _, ...row }) => row), problem: found.problem };
+    return host.send(reply, { title: `Statements of ${daysName({ from, to })}`, html, data });
+  }
+
+  async function offerSending(form: URLSearchParams): Promise<Offered> {
+    const month = monthOf(Object.fromEntries(form));
+    const ticked = new Set(form.getAll('tenant'));
+    const isReplaced = form.get('replace') === 'yes';
+    const found = await listStatements({ ...sources, now: sources.now() }, month);
+    const chosen = found.listed.filter(({ key, state }) => {
+      if (isReplaced) return ticked.has(key) && (state === 'sent' || state === 'corrected');
+      return form.get('all') === 'yes'
+        ? state === 'draft'
+        : ticked.has(key) && (state === 'draft' || state === 'incomplete');
+    });
+    if (chosen.length === 0) throw statementRefused('No statement that can be sent is ticked');
+    const lacks = chosen.some(({ state, why }) => state === 'incomplete' || (isReplaced && why !== ''));
+    const left = found.listed.filter(
+      ({ state, key }) =>
+        (state === 'draft' || state === 'incomplete') && !chosen.some((each) => each.key === key),
+    );
+    return {
+      described: {
+        title: `Send ${plural(chosen.length, 'statement')} of ${month.period}`,
+        consequences: [
+          ...chosen.map(
+            ({ statement, why }) =>
+              `${statement.tenant}: ${totalText(statement.totals)}${why === '' ? '' : `, without ${why}`}.`,
+          ),
+          'Each is stored as sent and does not change any more; later changes are corrections of the next one.',
+        ],
+        label: 'Send',
+        reasonLabel: isReplaced
+          ? 'Why it is replaced; the new one contains it'
+          : lacks
+            ? 'Why they are sent incomplete; they contain it'
+            : 'Note',
+        isReasonOptional: !lacks && !isReplaced,
+        ...{
+          command: 'statement --final',
+          target: [month.period, ...chosen.map(({ statement }) => statement.tenant)],
+        },
+        back: `${ADDRESS}?${new URLSearchParams(month)}`,
+      },
+      async perform(reason) {
+        const request = {
+          ...{ tenants: [], partners: [], ...month, isFinal: true, withShipments: true },
+          acceptIncomplete: lacks ? reason : null,
+          replaceSent: isReplaced ? reason : null,
+          only: left.length === 0 && !isReplaced ? undefined : new Set(chosen.map(({ key }) => key)),
+        };
+        let count = 0;
+        const problem = await makeStatements(
+          { ...sources, now: sources.now(), timeLimitMs: SEND_LIMIT_MS },
+          request,
+          async ({ state }) => {
+            if (state === 'sent now') count += 1;
+          },
+        ).then(
+          () => '',
+          (error: unknown) => {
+            if (!(error instanceof StatementError) || count === 0) throw error;
+            return ` ${error.message}.`;
+          },
+        );
+        return { detail: `${plural(count, 'statement')} of ${month.period} sent.${problem}`, next: null };
+      },
+    };
+  }
+
+  async function zip(query: Query, reply: FastifyReply): Promise<FastifyReply> {
+    const month = monthOf(query);
+    const { format, paper } = formatOf(query, one(query, 'format') ?? 'pdf');
+    const file = new ZipFile();
+    const output = file.outputStream as Readable;
+    const request = { tenants: [], partners: [], ...month, isFinal: false, withShipments: true };
+    makeStatements({ ...sources, now: sources.now(), timeLimitMs: SEND_LIMIT_MS }, request, async (made) => {
+      for (const { name, body } of await renderStatement(made, format, paper))
+        file.addBuffer(Buffer.from(body), name, { mtime: new Date(made.statement.published_at) });
+    }).then(
+      () => file.end(),
+      // A file that is cut off is no ZIP, so nobody takes it for whole.
+      (error: Error) => output.destroy(error),
+    );
+    return reply
+      .type('application/zip')
+      .header('content-disposition', attachment(`statements-${month.period}-${format}.zip`))
+      .send(output);
   }
 
   return {
@@ -73,8 +197,33 @@ export function statementPages(sources: Sources): PluginPages {
     rows: null,
     register(app, host) {
       app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
+      app.get(`${ADDRESS}/zip`, (request, reply) => zip(request.query as Query, reply));
+      const { operators } = host;
+      operators?.post(`${ADDRESS}/send`, (form, request, reply) =>
+        operators.offer(reply, request.operator, () => offerSending(form)),
+      );
     },
   };
+}
+
+/** As the command's default. */
+const SEND_LIMIT_MS = 600_000;
+
+function totalText(totals: Statement['totals']): string {
+  return totals.length === 0
+    ? 'nothing billed'
+    : totals
+        .map((total) => `${cellText({ ...total }, moneyColumn('total'))} ${total.currency_code}`)
+        .join(', ');
+}
+
+function answerOf({ listed }: StatementList, period: string): string {
+  if (listed.length === 0) return `Nothing was billed in ${daysName(parsePeriod(period))}.`;
+  const counts = STATEMENT_STATES.flatMap((state) => {
+    const count = listed.filter((each) => each.state === state).length;
+    return count === 0 ? [] : [`${count} ${state}`];
+  });
+  return `${plural(listed.length, 'tenant')}: ${counts.join(', ')}.`;
 }
 
 async function statementOf(
@@ -134,7 +283,7 @@ function contentOf({ statement, shipments, state }: MadeStatement, tenant: strin
     `${ADDRESS}?${new URLSearchParams({ tenant, period: statement.period, by: statement.by, ...more })}`;
   return {
     title: `${state === 'draft' ? 'Draft statement' : 'Statement'} of ${statement.period}, ${statement.tenant}`,
-    head: headOf(statement),
+    head: [...headOf(statement), ...referencesOf(statement)],
     tables: tablesOf(statement).map(cellsOf),
     limits: statement.limits,
     downloads: [
@@ -155,7 +304,7 @@ function cellsOf({ title, about, columns, rows }: StatementTable) {
     columns: columns.map((column) => ({ label: columnLabel(column), align: column.align })),
     rows: rows.map((row) =>
       columns.map((column) => ({
-        ...{ text: cellLabel(row[column.name] ?? null, column), align: column.align },
+        ...{ text: cellText(row, column), align: column.align },
         address: column.name === 'invoice_number' ? `/invoices/${row.invoice_id}` : null,
       })),
     ),

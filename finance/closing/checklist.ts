@@ -1,0 +1,157 @@
+import { sumOfAmounts } from '../../lib/wire/decimal.ts';
+import { isReportError } from '../../reports/errors.ts';
+import { type Period, parsePeriod } from '../../reports/period.ts';
+import type { DateBasis } from '../../reports/report-filters.ts';
+import { runReport } from '../../reports/report-session.ts';
+import { RISKS } from '../disputes/at-risk.ts';
+import type { Disputes } from '../disputes/disputes.ts';
+import { openBilledSession } from '../statements/billed.ts';
+import { listStatements } from '../statements/list-statements.ts';
+import { cellOf, leftOut, totalsOf } from '../statements/statement.ts';
+import { type MonthEntry, readMonths } from './month-journal.ts';
+import { type Restated, restatedAfterClosing } from './restated.ts';
+
+export interface ClosingSources {
+  readonly dataDir: string;
+  readonly databasePath: string;
+  readonly timeLimitMs: number;
+  readonly now: () => Date;
+  readonly disputes: Pick<Disputes, 'atRisk'>;
+}
+
+export interface OpenPoint {
+  readonly name: string;
+  readonly text: string;
+  readonly address: string;
+}
+
+export interface ChecklistItem {
+  readonly title: string;
+  /** The page that handles all points of the item. */
+  readonly address: string;
+  readonly open: readonly OpenPoint[];
+}
+
+export interface Checklist {
+  readonly period: string;
+  readonly by: DateBasis;
+  readonly items: readonly ChecklistItem[];
+  readonly totals: readonly {
+    readonly currency_code: string;
+    readonly lines: number;
+    readonly billed: string;
+  }[];
+  readonly publication: number;
+  readonly publishedAt: string;
+  /** Of earlier months that were closed. */
+  readonly restated: readonly Restated[];
+  readonly entries: readonly MonthEntry[];
+}
+
+const PROVEN: readonly unknown[] = ['hash', 'header'];
+
+/** Every point comes from what is published now. @throws ReportError; StatementError; MonthError */
+export async function checklistOf(
+  sources: ClosingSources,
+  { period, by }: { readonly period: string; readonly by: DateBasis },
+): Promise<Checklist> {
+  const days = parsePeriod(period);
+  const { dataDir, databasePath, timeLimitMs, disputes, now } = sources;
+  const billed = await billedIn(sources, days, by);
+  const statements = await listStatements({ dataDir, databasePath, timeLimitMs, now: now() }, { period, by });
+  const entries = await readMonths(dataDir);
+  const gaps = await runReport({ databasePath, timeLimitMs, name: 'gaps', filters: { ...days, by } });
+  const ofMonth = `from=${days.from}&to=${days.to}&by=${by}`;
+  const isExported = entries.some((entry) => entry.kind === 'exported' && entry.period === period);
+  const items: readonly ChecklistItem[] = [
+    { title: 'Invoices in', address: '/invoices?state=draft&state=needs_attention', open: billed.missing },
+    {
+      ...{ title: 'Gaps answered', address: `/reports/gaps?${ofMonth}` },
+      open: gaps.rows.map(({ tenant, finding }) => ({
+        ...{ name: String(tenant), text: String(finding) },
+        address: `/reports/gaps?${ofMonth}`,
+      })),
+    },
+    { title: 'Files proven', address: `/reports/proof?${ofMonth}`, open: billed.unproven },
+    {
+      title: 'Findings handled',
+      address: `/money-at-risk?${ofMonth}`,
+      open: await findingsIn(disputes, days),
+    },
+    {
+      ...{ title: 'Statements sent', address: `/statements?period=${period}&by=${by}` },
+      open: [
+        ...(statements.problem === null
+          ? []
+          : [{ name: 'Statements', text: statements.problem, address: '/statements' }]),
+        ...statements.listed
+          .filter(({ state }) => state !== 'sent' && state !== 'corrected')
+          .map(({ statement, state }) => ({
+            ...{ name: statement.tenant, text: state },
+            address: `/statements?${new URLSearchParams({ tenant: statement.tenant_id ?? statement.tenant, period, by })}`,
+          })),
+      ],
+    },
+    {
+      ...{ title: 'Reports exported', address: '#export' },
+      open: isExported ? [] : [{ name: 'Reports', text: 'not exported yet', address: '#export' }],
+    },
+  ];
+  const restated = await restatedAfterClosing(databasePath, entries, period);
+  return { period, by, items, ...billed.head, restated, entries };
+}
+
+async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Period, by: DateBasis) {
+  const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [], by });
+  try {
+    const cells = (await session.read('billed', days)).map(cellOf);
+    const invoices = await session.read('invoices', days);
+    const notCounted = (await session.read('not-counted', days)).map(leftOut);
+    const numbered = (row: { invoice_id?: unknown; invoice_number?: unknown }, text: string): OpenPoint => ({
+      ...{ name: String(row.invoice_number ?? row.invoice_id), text },
+      address: `/invoices/${row.invoice_id}`,
+    });
+    return {
+      missing: notCounted.filter(({ is_void }) => !is_void).map((row) => numbered(row, row.state)),
+      unproven: invoices
+        .filter(({ proof, discrepancy_rules: rules }) => !PROVEN.includes(proof) || (rules ?? null) !== null)
+        .map((row) =>
+          numbered(row, String(row.discrepancy_rules ?? 'nothing proves its file').replaceAll('-', ' ')),
+        ),
+      head: {
+        totals: totalsOf(cells, []).map(({ currency_code, lines, billed }) => ({
+          currency_code,
+          lines,
+          billed,
+        })),
+        ...{ publication: session.publication, publishedAt: session.publishedAt },
+      },
+    };
+  } finally {
+    session.close();
+  }
+}
+
+async function findingsIn(disputes: ClosingSources['disputes'], days: Period): Promise<readonly OpenPoint[]> {
+  const address = `/money-at-risk?from=${days.from}&to=${days.to}`;
+  try {
+    const { lines, unchecked } = await disputes.atRisk({ ...days });
+    const fresh = [
+      ...Map.groupBy(
+        lines.filter(({ state }) => state === 'new'),
+        ({ risk, currency_code }) => `${risk} ${currency_code}`,
+      ).values(),
+    ];
+    return [
+      ...fresh.map((of) => ({
+        name: RISKS[of[0]?.risk ?? 'outliers'],
+        text: `${of.length} ${of.length === 1 ? 'line' : 'lines'}, ${sumOfAmounts(of.map(({ claimed }) => claimed))} ${of[0]?.currency_code}`,
+        address: `${address}&risk=${of[0]?.risk}`,
+      })),
+      ...unchecked.map((risk) => ({ name: RISKS[risk], text: 'not checked', address })),
+    ];
+  } catch (error) {
+    if (!isReportError(error, 'interrupted')) throw error;
+    return [{ name: 'Findings', text: 'could not be checked in time', address }];
+  }
+}
