@@ -149,10 +149,13 @@ const CONNECTION_LIMITS = [
 
 const CATALOG_SECRET = 'billsync_lake_catalog';
 
-/** A named secret for this attachment only: DuckDB sends it to no other server. Empty without a password. */
-export function catalogSecret({ password }: CatalogAddress): readonly string[] {
-  if (password === '') return [];
-  return [`create or replace secret ${CATALOG_SECRET} (type postgres, password ${quoted(password)})`];
+/**
+ * A named secret for this attachment only: DuckDB sends it to no other server. Without a password it is there all the same, because
+ * DuckDB would look for another one in the home folder, which instances of billsync do not read.
+ */
+export function catalogSecret({ password }: CatalogAddress): string {
+  const given = password === '' ? '' : `, password ${quoted(password)}`;
+  return `create or replace secret ${CATALOG_SECRET} (type postgres${given})`;
 }
 
 interface Attaching {
@@ -188,14 +191,9 @@ export async function attachLake(
   await loadExtensions(run, extensionsFor(place.dataPath));
   await giveS3Credentials(run, place.dataPath);
   for (const setting of CONNECTION_LIMITS) await run(setting);
-  const { password } = place.address;
   const libpq = limited(place.address.libpq, readOnly ? 'reader' : 'duckdb');
-  const secret = catalogSecret(place.address);
-  const hasSecret = password !== '';
-  for (const statement of [
-    ...secret,
-    ...attachStatements(place, { libpq, readOnly, mayCreate, hasSecret }),
-  ]) {
+  const attaching = attachStatements(place, { libpq, readOnly, mayCreate, hasSecret: true });
+  for (const statement of [catalogSecret(place.address), ...attaching]) {
     try {
       await run(statement);
     } catch (error) {

@@ -246,9 +246,8 @@ export async function shellStatements(lake: LakeSettings, shellVersion: string):
   const place = await placeOf(lake);
   const statements = extensionsFor(lake.dataPath).flatMap((name) => loadingOf(name, shellVersion));
   await giveS3Credentials(async (statement) => statements.push(statement), lake.dataPath);
-  const { libpq, password } = place.address;
-  const attaching = attachStatements(place, { libpq, readOnly: true, hasSecret: password !== '' });
-  return [...statements, ...catalogSecret(place.address), ...attaching];
+  const attaching = attachStatements(place, { libpq: place.address.libpq, readOnly: true, hasSecret: true });
+  return [...statements, catalogSecret(place.address), ...attaching];
 }
 
 /** From billsync's cache when the shell has the same version. */
