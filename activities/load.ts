@@ -26,7 +26,9 @@ export function createLoadActivities({
     async loadInvoice(request) {
       // The header of a received event is the proof of a file without a hash.
       await warehouse.ingestArchive({ deferFacts: true });
-      const outcome = await measure(() => alertFullDisk(alerts, () => warehouse.load(request)));
+      const outcome = await measure(() =>
+        alertFullDisk(alerts, request.invoiceId, () => warehouse.load(request)),
+      );
       if (outcome.outcome === 'rejected') {
         const { sizeBytes = 0 } = (await archive.file(request.sha256)) ?? {};
         await holdRefused(quarantine, { ...request, sizeBytes }, { ...outcome, at: now().toISOString() });

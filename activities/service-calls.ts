@@ -33,11 +33,14 @@ export function createServiceActivities({
       try {
         const lookUp = () => service.lookUpInvoice(invoiceId, { signal: cancellationSignal() });
         const details = await alertRefusedCredentials(alerts, lookUp);
-        alerts.resolve(DETAILS_ALERT);
+        alerts.resolve(DETAILS_ALERT, { subject: invoiceId });
         return { outcome: 'found', ...details, partnerId: partnerAskedFor(service) };
       } catch (error) {
-        if (isBillingError(error, 'unknown-invoice')) return { outcome: 'not-found' };
-        if (error instanceof BillingError) alertUnreadableDetails(alerts, error);
+        if (isBillingError(error, 'unknown-invoice')) {
+          alerts.resolve(DETAILS_ALERT, { subject: invoiceId });
+          return { outcome: 'not-found' };
+        }
+        if (error instanceof BillingError) alertUnreadableDetails(alerts, invoiceId, error);
         throw error;
       }
     },
@@ -60,7 +63,7 @@ export function createServiceActivities({
     async downloadCsv(request) {
       try {
         const download = () => service.downloadCsv(request, { signal: cancellationSignal() });
-        const file = await alertFullDisk(alerts, download);
+        const file = await alertFullDisk(alerts, request.invoiceId, download);
         const { sha256, sizeBytes } = file;
         const loaded = await loadAtOnce(request, file);
         const fetched = { outcome: 'fetched', sha256, sizeBytes, announcedSha256: sha256 } as const;
@@ -80,7 +83,7 @@ export function createServiceActivities({
       try {
         const options = { signal: cancellationSignal(), ...(unless === undefined ? {} : { unless }) };
         const { sha256, sizeBytes, tag } = await alertRefusedCredentials(alerts, () =>
-          alertFullDisk(alerts, () => service.exportCsv(invoiceId, options)),
+          alertFullDisk(alerts, invoiceId, () => service.exportCsv(invoiceId, options)),
         );
         return { outcome: 'fetched', sha256, sizeBytes, ...(tag === undefined ? {} : { tag }) };
       } catch (error) {
@@ -132,28 +135,28 @@ export async function alertRefusedCredentials<T>(
 const DETAILS_ALERT = 'service/details';
 
 /** Invoices are still loaded then, so nothing else shows that voids would go unnoticed. */
-function alertUnreadableDetails(alerts: Alerts, { code, message }: BillingError): void {
+function alertUnreadableDetails(alerts: Alerts, invoiceId: string, { code, message }: BillingError): void {
   const { reaction, scope } = serviceError(code) ?? { reaction: 'retry', scope: 'service' };
   if (reaction === 'retry' || scope === 'service') return;
-  alerts.raise({
-    key: DETAILS_ALERT,
-    title: 'The details of invoices cannot be read',
-    detail: `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`,
-  });
+  const detail = `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`;
+  alerts.raise({ key: DETAILS_ALERT, title: 'The details of invoices cannot be read', detail }, invoiceId);
 }
 
-export async function alertFullDisk<T>(alerts: Alerts, work: () => Promise<T>): Promise<T> {
+/** A small file that fits says nothing about a large one. */
+export async function alertFullDisk<T>(
+  alerts: Alerts,
+  invoiceId: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     const done = await work();
-    alerts.resolve('disk/no-room');
+    alerts.resolve('disk/no-room', { subject: invoiceId });
     return done;
   } catch (error) {
     if (isBillingError(error, 'disk-full') || isWarehouseError(error, 'no-room')) {
-      alerts.raise({
-        key: 'disk/no-room',
-        title: 'The disk has too little space for a file of an invoice',
-        detail: `${error.message} Free some space; loading then continues automatically.`,
-      });
+      const detail = `${error.message} Free some space; loading then continues automatically.`;
+      const title = 'The disk has too little space for a file of an invoice';
+      alerts.raise({ key: 'disk/no-room', title, detail }, invoiceId);
     }
     throw error;
   }

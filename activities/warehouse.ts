@@ -7,6 +7,7 @@ import { heartbeatEvery } from './heartbeat.ts';
 /** All of them are logged, and listed by `billsync verify` without a worker. */
 const MAX_DRIFT = 200;
 const HEARTBEAT_INTERVAL_MS = 1_000;
+const FULL = 'full verification';
 
 export function createWarehouseWideActivities({
   warehouse,
@@ -37,11 +38,12 @@ export function createWarehouseWideActivities({
         });
         const { drift } = verification;
         const [first] = drift;
-        if (first === undefined) alerts.resolve('drift');
+        if (first === undefined) alerts.resolve('drift', full ? { check: FULL } : {});
         else {
           log.error({ drift: drift.slice(0, MAX_DRIFT) }, 'the warehouse differs from the archive');
           alerts.raise({
             key: 'drift',
+            ...(full ? { check: FULL } : {}),
             title: 'The warehouse differs from the archive',
             detail: `${drift.length} differences, the first: invoice ${first.invoiceId} ${first.rule}. \`billsync verify\` lists them. Restore the lost files of the archive; then stop the worker and run \`billsync rebuild\`.`,
           });

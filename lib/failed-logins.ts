@@ -60,7 +60,7 @@ export function createFailedLogins(deps: {
       if (Number.isInteger(Math.log2(count))) deps.log.warn({ address, count }, messages.log);
       if (count >= ALERT_FROM) {
         const title = `${messages.title}, most recently from ${address}`;
-        deps.alerts?.raise({ key: messages.alertKey, title, detail: messages.detail });
+        deps.alerts?.raise({ key: messages.alertKey, title, detail: messages.detail }, address);
       }
       const delayed = count - UNDELAYED_FAILURES;
       if (delayed <= 0) return;
@@ -71,7 +71,7 @@ export function createFailedLogins(deps: {
       else waiting.set(address, left);
     },
     succeeded(address: string): void {
-      if (failures.delete(address)) deps.alerts?.resolve(messages.alertKey);
+      if (failures.delete(address)) deps.alerts?.resolve(messages.alertKey, { subject: address });
     },
   };
 }

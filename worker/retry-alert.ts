@@ -1,4 +1,5 @@
 import { CancelledFailure, type Context } from '@temporalio/activity';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -7,6 +8,8 @@ import { firstLine } from '../lib/system-errors.ts';
 
 interface FailingStep {
   readonly subject: string;
+  readonly workflowId: string;
+  readonly runId: string;
   readonly activity: string;
   readonly sinceMs: number;
   readonly lastMs: number;
@@ -26,6 +29,9 @@ const ENDS_WORK = new Set(['loadInvoice', 'markNeedsAttention', 'voidInvoice']);
 /** More at once are a single outage, and their number need not be exact. */
 const MAX_STEPS = 5_000;
 const MAX_LISTED = 5;
+/** A step that was not retried here for so long may have been retried by another worker, which Temporal knows. */
+const ELSEWHERE_AFTER_MS = 20_000;
+const MAX_ASKED = 10;
 
 export function createRetryAlert({
   alerts,
@@ -33,14 +39,21 @@ export function createRetryAlert({
 }: {
   readonly alerts: Alerts;
   readonly now?: () => number;
-}): { readonly interceptor: ActivityInterceptorsFactory; readonly check: Check } {
+}): {
+  readonly interceptor: ActivityInterceptorsFactory;
+  readonly check: Check;
+  connect(client: Client): void;
+} {
+  let client: Client | null = null;
   const failing = new Map<string, FailingStep>();
   // The alert of an earlier process is resolved once its steps would have been retried.
   const startedMs = now();
 
   function updateAlert(): void {
     for (const [key, { lastMs }] of failing) if (now() - lastMs > EXPIRES_AFTER_MS) failing.delete(key);
-    const late = [...failing.values()].filter(({ alertFromMs }) => alertFromMs <= now());
+    const late = [...failing.values()]
+      .filter(({ alertFromMs }) => alertFromMs <= now())
+      .sort((a, b) => a.sinceMs - b.sinceMs);
     const [oldest] = late;
     if (oldest === undefined) {
       alerts.resolve('retries');
@@ -70,6 +83,8 @@ export function createRetryAlert({
     const sinceMs = failing.get(key)?.sinceMs ?? info.scheduledTimestampMs;
     failing.set(key, {
       ...{ subject: subjectOf(info), activity, reason: firstLine(error), sinceMs },
+      workflowId: info.workflowExecution?.workflowId ?? '',
+      runId: info.workflowExecution?.runId ?? '',
       lastMs: now(),
       alertFromMs: attempt >= ALERT_FROM_ATTEMPT && !isFinal ? sinceMs : sinceMs + ALERT_AFTER_MS,
     });
@@ -86,7 +101,22 @@ export function createRetryAlert({
     if (keys.filter((key) => failing.delete(key)).length > 0) updateAlert();
   }
 
+  async function forgetDoneElsewhere(): Promise<void> {
+    if (client === null) return;
+    const quiet = [...failing].filter(([, { lastMs }]) => now() - lastMs > ELSEWHERE_AFTER_MS);
+    for (const [key, step] of quiet.slice(0, MAX_ASKED)) {
+      const isDone = await isDoneIn(client, step);
+      if (failing.get(key) !== step) continue;
+      failing.delete(key);
+      // Asked again after the others.
+      if (!isDone) failing.set(key, step);
+    }
+  }
+
   return {
+    connect(connected) {
+      client = connected;
+    },
     interceptor: (context) => ({
       inbound: {
         async execute(input, next) {
@@ -104,11 +134,26 @@ export function createRetryAlert({
     check: {
       component: 'retries',
       everyMs: CHECK_INTERVAL_MS,
-      run() {
-        if (failing.size > 0 || now() - startedMs > EXPIRES_AFTER_MS) updateAlert();
+      async run() {
+        const before = failing.size;
+        await forgetDoneElsewhere();
+        if (before > 0 || now() - startedMs > EXPIRES_AFTER_MS) updateAlert();
       },
     },
   };
+}
+
+/** false when Temporal does not answer. */
+async function isDoneIn(client: Client, { workflowId, runId, activity }: FailingStep): Promise<boolean> {
+  try {
+    const { status, raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    const pending = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name);
+    if (status.name !== 'RUNNING') return true;
+    if (pending.includes(activity)) return false;
+    return pending.length > 0 || !RESTARTED.has(activity);
+  } catch (error) {
+    return error instanceof WorkflowNotFoundError;
+  }
 }
 
 /** By type: the workflow repeats a step as a new activity of the same type. */

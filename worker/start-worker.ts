@@ -210,6 +210,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
           log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
         });
         schedules.connect(connected);
+        retries.connect(connected);
       },
     });
     closers.defer(() => polling.close());

@@ -13,8 +13,8 @@ interface AlertKind {
   /** There is an alert for each of these. */
   readonly each?: string;
   /**
-   * `machine`: an alert for each machine. `process`: one alert, over when no process has its cause. By default any
-   * process ends it.
+   * `machine`: an alert for each machine. `process`: one alert, over when no process has its cause; for what each process finds by
+   * itself. By default any process ends it, because the ledgers decide, or an activity that any of them runs.
    */
   readonly scope?: 'machine' | 'process';
   /** Only a person's acknowledgement ends it (ADR 20). */
@@ -25,14 +25,14 @@ const KINDS = {
   announcement: { severity: 'warning', each: 'invoice' },
   archive: { severity: 'critical', scope: 'process' },
   attention: { severity: 'warning', each: 'invoice' },
-  'claims-to-send': { severity: 'warning' },
-  'claims-unanswered': { severity: 'warning' },
+  'claims-to-send': { severity: 'warning', scope: 'process' },
+  'claims-unanswered': { severity: 'warning', scope: 'process' },
   clock: { severity: 'critical', scope: 'machine' },
   component: { severity: 'critical', each: 'component', scope: 'process' },
   'cost-rule': { severity: 'warning', each: 'rule and finding', isNotice: true },
-  'cost-rules': { severity: 'warning' },
-  credentials: { severity: 'critical' },
-  'dashboard/wrong-credentials': { severity: 'warning' },
+  'cost-rules': { severity: 'warning', scope: 'process' },
+  credentials: { severity: 'critical', scope: 'process' },
+  'dashboard/wrong-credentials': { severity: 'warning', scope: 'process' },
   'delivery-contradicts-itself': { severity: 'warning', isNotice: true },
   disk: { severity: 'critical', scope: 'machine', isNotice: true },
   'disk/full': { severity: 'critical', scope: 'machine' },
@@ -44,10 +44,10 @@ const KINDS = {
   'endpoint/unanswered': { severity: 'critical', scope: 'machine' },
   'event-id-repeated': { severity: 'warning', isNotice: true },
   excluded: { severity: 'critical', each: 'invoice' },
-  expiry: { severity: 'warning', each: 'setting' },
+  expiry: { severity: 'warning', each: 'setting', scope: 'process' },
   failure: { severity: 'warning', each: 'invoice' },
   'forwarder/backlog': { severity: 'warning', scope: 'machine' },
-  'forwarder/partner-unknown': { severity: 'warning' },
+  'forwarder/partner-unknown': { severity: 'warning', scope: 'process' },
   gaps: { severity: 'warning' },
   'inbox/left-behind': { severity: 'warning', scope: 'machine' },
   'inbox/unwritable': { severity: 'critical', scope: 'machine' },
@@ -62,15 +62,15 @@ const KINDS = {
   'quarantine/old': { severity: 'warning', scope: 'machine' },
   report: { severity: 'info', each: 'file', isNotice: true },
   'report-failed': { severity: 'warning', each: 'schedule' },
-  retries: { severity: 'warning' },
-  schedule: { severity: 'warning' },
-  'service/details': { severity: 'warning' },
+  retries: { severity: 'warning', scope: 'process' },
+  schedule: { severity: 'warning', scope: 'process' },
+  'service/details': { severity: 'warning', scope: 'process' },
   'service/unwell': { severity: 'warning', scope: 'process' },
   'set-aside': { severity: 'warning', each: 'place', isNotice: true },
   'slow-host': { severity: 'warning', each: 'host', scope: 'process' },
   'temporal/away': { severity: 'critical', scope: 'process' },
   'temporal/foreign-event': { severity: 'critical', isNotice: true },
-  'temporal/terminated': { severity: 'critical' },
+  'temporal/terminated': { severity: 'critical', scope: 'process' },
   'temporal/undecryptable': { severity: 'critical', scope: 'machine', isNotice: true },
   'temporal/unencrypted': { severity: 'critical', isNotice: true },
   totals: { severity: 'warning', each: 'invoice', isNotice: true },
@@ -80,7 +80,7 @@ const KINDS = {
   'warehouse/losses': { severity: 'critical', isNotice: true },
   'webhook/connections': { severity: 'warning', scope: 'machine', isNotice: true },
   'webhook/refused': { severity: 'critical', scope: 'machine', isNotice: true },
-  'webhook/wrong-credentials': { severity: 'critical' },
+  'webhook/wrong-credentials': { severity: 'critical', scope: 'process' },
 } as const satisfies Readonly<Record<string, AlertKind>>;
 
 export type AlertName = keyof typeof KINDS;

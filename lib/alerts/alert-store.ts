@@ -7,6 +7,8 @@ export interface Alert {
   readonly key: AlertKey;
   readonly title: string;
   readonly detail?: string;
+  /** Only this check ends it; weaker ones do not look at its cause. */
+  readonly check?: string;
 }
 
 const Decision = z.object({
@@ -26,6 +28,7 @@ const Stored = z
     key: z.string(),
     title: z.string(),
     detail: z.string().optional(),
+    check: z.string().optional(),
     by: z.string(),
     sinceMs: z.number(),
     noticeMs: z.number(),
@@ -66,6 +69,8 @@ export interface Change {
   readonly key: AlertKey;
   /** null: it is over. */
   readonly alert: Alert | null;
+  /** The check that found it over. */
+  readonly check?: string | undefined;
   readonly atMs: number;
   count: number;
 }
@@ -127,6 +132,7 @@ function raised(
   const isQuiet = acknowledged !== null || quietUntilMs(state, alert.key) > atMs || atMs - noticeMs < quietMs;
   const repeated = mine?.repeated ?? 0;
   const entry: Stored = {
+    ...(mine?.check === undefined ? {} : { check: mine.check }),
     ...{ ...alert, by, acknowledged, raisedMs: atMs },
     sinceMs: related[0]?.sinceMs ?? atMs,
     noticeMs: isQuiet ? noticeMs : atMs,
@@ -138,8 +144,8 @@ function raised(
   };
 }
 
-function resolved(state: AlertState, { atMs }: Change, { mine, related }: Earlier): Changed {
-  if (mine === undefined) return { state, due: null };
+function resolved(state: AlertState, { atMs, check }: Change, { mine, related }: Earlier): Changed {
+  if (mine === undefined || (mine.check !== undefined && mine.check !== check)) return { state, due: null };
   const { key, title, detail, repeated } = mine;
   const alert = { key: key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
   return {

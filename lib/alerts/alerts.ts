@@ -32,8 +32,10 @@ import { type Notice, openChannels, postMessage } from './channels.ts';
 export const SHOWN_FOR_MS = 15_000;
 
 export interface Alerts {
-  raise(alert: Alert): void;
-  resolve(key: AlertKey): void;
+  /** @param subject in which this process found the cause, such as one invoice of many */
+  raise(alert: Alert, subject?: string): void;
+  /** Ends an alert of that check, or one of any check without it, when the cause was found in no other subject within an hour. */
+  resolve(key: AlertKey, of?: { readonly check?: string | undefined; readonly subject?: string }): void;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,8 @@ const PAUSE_MS = 200;
 const SAME_CHANGE_MS = 10_000;
 const RETRY_MS = 30_000;
 const MAX_UNSTORED = 1_000;
+const MAX_SUBJECTS = 10_000;
+const SUBJECT_FORGOTTEN_MS = 3_600_000;
 
 /** Numbers by id, in lower case, of the invoices that alone have their number. */
 type InvoiceNumbers = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
@@ -70,22 +74,41 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const notices = options.metrics?.counter('alerts_total');
   const stored = openStore(options);
   const queue: Change[] = [];
+  const subjects = new Map<string, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
   let appliedMs = Number.NEGATIVE_INFINITY;
   let working: Promise<void> = Promise.resolve();
   let delivery: Promise<void> = Promise.resolve();
 
-  function raise(alert: Alert): void {
+  function raise(alert: Alert, subject?: string): void {
     const atMs = now().getTime();
+    if (subject !== undefined) {
+      const found = subjects.get(alert.key) ?? new Map<string, number>();
+      if (found.size < MAX_SUBJECTS || found.has(subject)) found.set(subject, atMs);
+      subjects.set(alert.key, found);
+    }
     const last = queue.findLast(({ key }) => key === alert.key);
     const isSame = last?.alert?.title === alert.title && last.alert.detail === alert.detail;
     if (last !== undefined && isSame && atMs - last.atMs < SAME_CHANGE_MS) last.count += 1;
     else add({ key: alert.key, alert, atMs, count: 1 });
   }
 
-  function resolve(key: AlertKey): void {
+  function resolve(
+    key: AlertKey,
+    { check, subject }: { readonly check?: string | undefined; readonly subject?: string } = {},
+  ): void {
+    if (subject !== undefined && isFoundElsewhere(key, subject)) return;
     if (!stored.mayBeOpen(key) && !queue.some((change) => change.key === key)) return;
-    add({ key, alert: null, atMs: now().getTime(), count: 0 });
+    add({ key, alert: null, check, atMs: now().getTime(), count: 0 });
+  }
+
+  function isFoundElsewhere(key: AlertKey, subject: string): boolean {
+    const found = subjects.get(key);
+    if (found === undefined) return false;
+    found.delete(subject);
+    const sinceMs = now().getTime() - SUBJECT_FORGOTTEN_MS;
+    for (const [other, atMs] of found) if (atMs < sinceMs) found.delete(other);
+    return found.size > 0;
   }
 
   function add(change: Change): void {

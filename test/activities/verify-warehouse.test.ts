@@ -33,4 +33,10 @@ test('reports the first 200 lines of a large drift and their count', async () =>
   expect(found.drift).toHaveLength(200);
   expect(open.get('drift')?.detail).toContain('300 differences');
   expect(progress[0]).toEqual({ done: 7, of: 300 });
+  drift.length = 0;
+  for (const full of [false, true]) {
+    expect(open.has('drift')).toBe(true);
+    await new MockActivityEnvironment().run(verifyWarehouse as never, { full });
+  }
+  expect(open.size).toBe(0);
 });

@@ -81,6 +81,55 @@ test('ends an outage when the last machine is over it', async () => {
   expect([notices, await open()]).toEqual([['resolved archive'], []]);
 });
 
+test('ends an alert only by the check that raised it', async () => {
+  const { machines, notices, open } = threeMachines();
+  const [one, two] = machines;
+  const drift = { key: 'drift', title: 'Differs.' } as const;
+  const steps: readonly ((alerts: Alerts | undefined) => void)[] = [
+    (alerts) => alerts?.raise({ ...drift, check: 'full' }),
+    (alerts) => alerts?.resolve('drift'),
+    (alerts) => alerts?.raise(drift),
+    (alerts) => alerts?.resolve('drift'),
+  ];
+  for (const [index, step] of steps.entries()) {
+    const machine = index % 2 === 0 ? one : two;
+    step(machine?.alerts);
+    await machine?.alerts.close();
+  }
+  expect([notices, await open()]).toMatchObject([['raised drift'], [{ key: 'drift' }]]);
+  two?.alerts.resolve('drift', { check: 'full' });
+  await two?.alerts.close();
+  expect([notices, await open()]).toEqual([['raised drift', 'resolved drift'], []]);
+});
+
+test('keeps an alert while any of the invoices that raised it has its cause', async () => {
+  const { machines, notices, open, wait } = threeMachines();
+  const [{ alerts } = {}] = machines;
+  const noRoom = { key: 'disk/no-room', title: 'Full.' } as const;
+  for (const invoice of ['1', '2', '3']) alerts?.raise(noRoom, invoice);
+  for (const invoice of ['4', '1', '2']) alerts?.resolve('disk/no-room', { subject: invoice });
+  await alerts?.close();
+  expect([notices, await open()]).toMatchObject([['raised disk/no-room'], [{}]]);
+  wait('61m');
+  alerts?.resolve('disk/no-room', { subject: '4' });
+  await alerts?.close();
+  expect(await open()).toEqual([]);
+});
+
+test('changes nothing for one machine that is well while another one is not', async () => {
+  const { machines, notices } = threeMachines();
+  const ownChecks = ['credentials', 'retries', 'schedule', 'service/details', 'temporal/terminated'] as const;
+  for (let round = 0; round < 5; round += 1) {
+    for (const key of ownChecks) {
+      machines[0]?.alerts.raise({ key, title: 'Sad.' });
+      await machines[0]?.alerts.close();
+      machines[1]?.alerts.resolve(key);
+      await machines[1]?.alerts.close();
+    }
+  }
+  expect(notices).toEqual(ownChecks.map((key) => `raised ${key}`));
+});
+
 test('sends a notice of each machine whose own disk is full', async () => {
   const { all, open } = threeMachines();
   const full = { key: 'disk/full', title: 'Full.' } as const;

@@ -13,7 +13,9 @@ export function memoryAlerts() {
       raised.push(alert);
       calls.push(`raised ${alert.key}`);
     },
-    resolve(key) {
+    resolve(key, { check } = {}) {
+      const needed = open.get(key)?.check;
+      if (needed !== undefined && needed !== check) return;
       open.delete(key);
       resolved.push(key);
       calls.push(`resolved ${key}`);

@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { createRetryAlert } from '../../worker/retry-alert.ts';
@@ -54,4 +55,27 @@ test('raises an alert that names the invoice of a repeatedly failing step', asyn
   await attempt('three', 3, fails, 'lookUpInvoice');
   await attempt('three', 4, givesUp, 'lookUpInvoice');
   expect([...open.keys()]).toEqual([]);
+
+  // Another worker goes on with the step; only Temporal knows how it ends.
+  let [status, pending] = ['RUNNING', ['loadInvoice']];
+  const describe = async () => ({
+    status: { name: status },
+    raw: { pendingActivities: pending.map((name) => ({ activityType: { name } })) },
+  });
+  retries.connect({ workflow: { getHandle: () => ({ describe }) } } as unknown as Client);
+  const ends = [
+    { activity: 'loadInvoice', after: ['RUNNING', []] },
+    { activity: 'downloadCsv', after: ['RUNNING', ['loadInvoice']] },
+    { activity: 'downloadCsv', after: ['COMPLETED', []] },
+  ] as const;
+  for (const { activity, after } of ends) {
+    await attempt('five', 3, fails, activity);
+    [status, pending] = ['RUNNING', activity === 'loadInvoice' ? [activity] : []];
+    nowMs += 25_000;
+    await retries.check.run(new AbortController().signal);
+    expect(open.get('retries')?.detail).toContain(`five (${activity}`);
+    [status, pending] = [after[0], [...after[1]]];
+    await retries.check.run(new AbortController().signal);
+    expect([...open.keys()]).toEqual([]);
+  }
 });
