@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { describeError, EXIT } from '../errors.ts';
 import { type RoleContext, type RunningRole, serveRole } from './run-role.ts';
 import type { ChildRole, FromChild, ToChild } from './up-role.ts';
@@ -36,6 +37,8 @@ async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Pr
   try {
     await serveRole({
       ...{ settings, role, verbose, start, stopping },
+      // The endpoint has no password of the lake, where alerts are kept.
+      ...(role === 'webhook' ? { alerts: ALERTS_OF_UP } : {}),
       onReady({ addresses }, { health, metrics }) {
         send({ kind: 'ready', addresses });
         const timer = setInterval(async () => {
@@ -62,6 +65,12 @@ async function start(given: RoleContext): Promise<RunningRole> {
   if (!given.settings.temporalConfigured) await Promise.race([worker.ready, sleep(POLLS_WITHIN_MS)]);
   return { addresses: {}, close: worker.close };
 }
+
+const ALERTS_OF_UP: Alerts = {
+  raise: (alert) => send({ kind: 'alert', key: alert.key, alert }),
+  resolve: (key) => send({ kind: 'alert', key, alert: null }),
+  close: async () => undefined,
+};
 
 function send(message: FromChild, sent: () => void = () => undefined): void {
   process.send?.(message, undefined, undefined, sent);

@@ -71,6 +71,8 @@ export interface ServeOptions {
   readonly start: (context: RoleContext) => Promise<RunningRole>;
   readonly stopping: AbortController;
   readonly onReady: (running: RunningRole, context: RoleContext) => () => void;
+  /** Another process keeps them. */
+  readonly alerts?: Alerts;
 }
 
 export async function serveRole(options: ServeOptions): Promise<void> {
@@ -85,7 +87,10 @@ export async function serveRole(options: ServeOptions): Promise<void> {
     log.warn({ setting }, `a secret ${what}; if that is a mistake, the service refuses it`);
   }
   const tracing = await startTracing({ settings, role, log, scrub: createScrub(settings) });
-  const context = createRoleContext({ settings, role, log, fatal, stopping: stopping.signal });
+  const context = createRoleContext(
+    { settings, role, log, fatal, stopping: stopping.signal },
+    options.alerts,
+  );
   let running: RunningRole;
   try {
     running = await options.start(context);
@@ -102,6 +107,7 @@ export async function serveRole(options: ServeOptions): Promise<void> {
 
 export function createRoleContext(
   base: Pick<RoleContext, 'settings' | 'role' | 'log' | 'fatal' | 'stopping'>,
+  keptElsewhere?: Alerts,
 ): RoleContext {
   const { settings, role, log } = base;
   // A process of `up` receives its settings from it.
@@ -109,7 +115,8 @@ export function createRoleContext(
   const metrics = createMetrics(role);
   metrics.gauge('build_info').set({ version: version() }, 1);
   const store = { dataDir: settings.dataDir, role };
-  const alerts = createAlerts({ settings, log, metrics, store, scrub: createScrub(settings) });
+  const alerts =
+    keptElsewhere ?? createAlerts({ settings, log, metrics, store, scrub: createScrub(settings) });
   return { ...base, metrics, health: createHealth(), alerts };
 }
 

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { mkdir, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AlertKey } from '../../lib/alerts/alert-names.ts';
+import type { Alert } from '../../lib/alerts/alert-store.ts';
 import { SHOWN_FOR_MS } from '../../lib/alerts/alerts.ts';
 import { requireService, type Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
@@ -32,6 +34,7 @@ export type ToChild =
 export type FromChild =
   | { readonly kind: 'ready'; readonly addresses: Readonly<Record<string, string>> }
   | { readonly kind: 'state'; readonly state: ChildState }
+  | { readonly kind: 'alert'; readonly key: AlertKey; readonly alert: Alert | null }
   | { readonly kind: 'failed'; readonly error: DescribedError; readonly stack: string };
 
 const CHILD_MAIN = join(import.meta.dirname, `child-main${extname(import.meta.filename)}`);
@@ -174,6 +177,9 @@ function startProcess(
       else if (message.kind === 'state') {
         newest = message.state;
         hanging?.refresh();
+      } else if (message.kind === 'alert') {
+        if (message.alert === null) alerts.resolve(message.key);
+        else alerts.raise(message.alert);
       } else {
         isReady = true;
         addresses = message.addresses;
