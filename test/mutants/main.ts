@@ -1,6 +1,7 @@
 /**
  * `npm run mutants [-- --count N] [--seed S] [--room R,R] [--near]`: draws faults at random from the last commit, makes each in a copy
- * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs those of the room only.
+ * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the ten nearest only, without a
+ * recording those of the room.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -276,7 +277,7 @@ async function outcomeOf(mutant: Mutant, reach: readonly Reach[] | null): Promis
       const { status } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '--singleThreaded']);
       if (status !== 0) return 'invalid';
     }
-    return await runTests(tests.slice(NEAREST));
+    return values.near ? near : await runTests(tests.slice(NEAREST));
   } finally {
     writeFileSync(path, bytes);
   }
@@ -291,7 +292,7 @@ async function main(): Promise<boolean> {
 
   const [seed, count] = [Number(values.seed), Number(values.count)];
   process.stdout.write(`Seed ${seed}.\n`);
-  const reach = values.near ? null : await readReach();
+  const reach = values.near && !existsSync(RECORDING) ? null : await readReach();
   const tried: { readonly mutant: Mutant; readonly caughtBy: string | null }[] = [];
   for (const mutant of drawMutants(seed)) {
     if (tried.length === count) break;
