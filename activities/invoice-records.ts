@@ -65,7 +65,6 @@ export function createInvoiceActivities({
           detail: `Its shipments left every total. Inform those who received reports with them; \`billsync invoices show ${invoiceId}\` shows since when it counted.`,
         });
       }
-      return { hadRows };
     },
 
     async markNeedsAttention(request) {

@@ -132,7 +132,7 @@ export class LedgerWarehouse {
       // The caller knows of the void from an event or from details that are not ingested yet.
       await this.recordDetails({ invoiceId, status: 'voided', header: {} });
       // Checked before the void is reported as done; the activity is retried.
-      if (hadRows && (await this.invoice(invoiceId))?.voidBasis === null)
+      if ((await this.invoice(invoiceId))?.voidBasis === null)
         throw new WarehouseError('void-not-seen', [invoiceId]);
     }
     return { hadRows };

@@ -43,7 +43,7 @@ export interface WarehouseActivities {
   recordDetails(request: RecordDetailsRequest): Promise<void>;
   loadInvoice(request: LoadRequest): Promise<LoadInvoiceResult>;
   /** The rows of the invoice stay in the warehouse. */
-  voidInvoice(request: InvoiceRequest): Promise<{ readonly hadRows: boolean }>;
+  voidInvoice(request: InvoiceRequest): Promise<void>;
   markNeedsAttention(request: NeedsAttentionRequest): Promise<void>;
   clearNeedsAttention(request: InvoiceRequest): Promise<void>;
   recordFailure(request: RecordFailureRequest): Promise<void>;

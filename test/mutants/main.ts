@@ -31,7 +31,7 @@ const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
 const NEAREST = 10;
 const FAST_TEST = /(?<!\.slow)\.test\.ts$/;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
-const MAX_RUN_MS = 900_000;
+const MAX_RUN_MS = 600_000;
 /** Such a test may have failed because the machine is busy. */
 const LATE = /timed out|in time|Timeout/;
 
@@ -204,7 +204,7 @@ async function recordReach(testFiles: readonly string[]): Promise<Recording['fil
   const into = join(folder, 'reach');
   mkdirSync(into);
   for (const path of [folder, into]) chmodSync(path, 0o711);
-  await run(process.execPath, vitest(...testFiles), { TEST_REACH: into }, 3 * MAX_RUN_MS);
+  await run(process.execPath, vitest(...testFiles), { TEST_REACH: into }, 6 * MAX_RUN_MS);
   const failed = readReport().flatMap(({ name, status }) =>
     status === 'failed' ? [name.slice(copy.length + 1)] : [],
   );

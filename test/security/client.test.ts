@@ -49,7 +49,8 @@ const proxy = createHttpServer().on('connect', (request, socket) => {
 });
 /** The first lines of requests, as bytes; it answers what `answerRaw` says. */
 const requested: string[] = [];
-let answerRaw = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere';
+const HERE = 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhere';
+let answerRaw = HERE;
 const raw = createTlsServer({ key: keyPem, cert: certPem }, (socket) => {
   socket
     .on('error', () => undefined)
@@ -178,7 +179,10 @@ describe('an answer', () => {
       .then(
         ({ body }) => Buffer.from(body).toString(),
         (error: Error) => error.message,
-      );
+      )
+      .finally(() => {
+        answerRaw = HERE;
+      });
   };
 
   test('may have headers of 60 kB, and is named when it has more or breaks HTTP', async () => {

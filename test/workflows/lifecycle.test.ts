@@ -4,15 +4,11 @@ import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
 import {
   applyEvent,
-  applyLedger,
-  applyStatus,
   completeLoad,
   completeVoid,
-  type InvoiceLedger,
   type Knowledge,
   NOTHING_KNOWN,
   nextStep,
-  requireAttention,
   stateOf,
 } from '../../workflows/lifecycle.ts';
 import { aLocation, anEvent } from './invoice-builders.ts';
@@ -130,48 +126,8 @@ describe('lifecycle', () => {
     expect(nextStep(applyEvent(repeated, total))).toBe('load');
   });
 
-  test('needs no load when the ledger has the announced file', () => {
-    const event = anEvent('invoice_finalized', { invoiceId: INVOICE_ID });
-    const loadedSha256 = event.export?.fileHashSha256 ?? '';
-    const ledger: InvoiceLedger = {
-      ...{ state: 'loaded', loadedSha256, voidBasis: null },
-      ...{ isRestored: false, failureCode: null },
-    };
-    expect(nextStep(applyEvent(applyLedger(NOTHING_KNOWN, ledger), event))).toBe('done');
-  });
-
-  test('is not taken back by details that lag behind', () => {
-    const finalized = applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized', { invoiceId: INVOICE_ID }));
-    expect(applyStatus(finalized, 'draft').rank).toBe('finalized');
-    expect(applyStatus(finalized, 'voided')).toMatchObject({ rank: 'voided', voidBasis: 'details' });
-  });
-
-  test('confirms a void that only an event reports', () => {
-    const reported = applyEvent(NOTHING_KNOWN, anEvent('invoice_voided', { invoiceId: INVOICE_ID }));
-    expect(nextStep(reported)).toBe('void');
-    expect(nextStep(completeVoid(reported))).toBe('confirm');
-    expect(nextStep(completeVoid(applyStatus(reported, 'voided')))).toBe('done');
-  });
-
   test('ignores a test event', () => {
     const event = { ...anEvent('invoice_voided', { invoiceId: INVOICE_ID }), isTestEvent: true };
     expect(applyEvent(NOTHING_KNOWN, event)).toEqual(NOTHING_KNOWN);
-  });
-
-  test('voids an invoice that needs attention', () => {
-    const waiting = requireAttention(applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized')), {
-      code: 'csv-rejected',
-      reason: '',
-    });
-    expect(nextStep(waiting)).toBe('attention');
-    expect(nextStep(applyStatus(waiting, 'voided'))).toBe('void');
-  });
-
-  test('ends attention when a new event is received', () => {
-    const waiting = requireAttention(applyEvent(NOTHING_KNOWN, anEvent('invoice_finalized')), {
-      code: 'csv-rejected',
-      reason: '',
-    });
-    expect(nextStep(applyEvent(waiting, anEvent('invoice_finalized')))).toBe('load');
   });
 });

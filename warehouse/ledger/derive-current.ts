@@ -150,8 +150,9 @@ function isAnsweredLoad(load: LoadLine): boolean {
   return load.file_source !== 'event' && load.announced_sha256 === load.file_sha256;
 }
 
-function announcementOrder({ event_time: time, event_id: eventId }: Evidence): string {
-  return time + (eventId ?? '');
+/** Of equal times the one received later is the newer one. */
+function announcementOrder({ event_time: time, recorded_at: receivedAt, event_id: id }: Evidence): string {
+  return time + receivedAt + (id ?? '');
 }
 
 function candidatesOf(lines: InvoiceLines): Candidates {

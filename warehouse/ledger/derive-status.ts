@@ -68,8 +68,8 @@ function headerRank(line: Evidence): number {
   return HEADER_RANK[rankOf(line)];
 }
 
-function eventOrder(line: Evidence): string {
-  return line.event_time + (line.event_id ?? '');
+function eventOrder({ event_time: time, recorded_at: receivedAt, event_id: id }: Evidence): string {
+  return time + receivedAt + (id ?? '');
 }
 
 function statusOrder(line: Evidence): string {

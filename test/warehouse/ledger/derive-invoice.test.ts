@@ -79,6 +79,22 @@ describe('deriveInvoice', () => {
     expect(total(finalized, evidence('invoice_voided', 9, { stated_total: '0' }))).toBe('94.04');
   });
 
+  test('takes the event received later for the newer one of two with the same time, whatever their ids are', () => {
+    const [first, second] = ['z', 'a'].map((id, n) =>
+      evidence('invoice_finalized', 5 + n, {
+        ...{ event_id: id, event_time: at(5), announced_sha256: id, stated_total: `${n}.00` },
+      }),
+    ) as [Evidence, Evidence];
+    const loads = [load(1, 7, 'a'), load(2, 8, 'z')];
+    for (const lines of [
+      [first, second],
+      [second, first],
+    ]) {
+      const row = deriveInvoice({ evidence: lines, loads, attention: [] })?.row;
+      expect(row).toMatchObject({ current_load_id: 1, stated_total: '1.00', event_id: 'a' });
+    }
+  });
+
   test('compares the file that counts with the newest announcement', () => {
     const announced = (minute: number, hash: string, size: number | null = null) =>
       evidence('invoice_finalized', minute, { announced_sha256: hash, announced_size_bytes: size });

@@ -176,6 +176,16 @@ describe('the events of an invoice', () => {
     expect(await life.result()).toMatchObject({ state: 'voided' });
   });
 
+  test('cost no load when the ledger has the announced file', async () => {
+    const event = finalized();
+    const life = beginLife(aWorld());
+    const loadedSha256 = event.export?.fileHashSha256 ?? '';
+    life.world.ledger.set(life.invoiceId, { state: 'loaded', loadedSha256 });
+    await life.send(event);
+    expect(await life.result()).toEqual({ state: 'loaded', sha256: loadedSha256 });
+    expect(life.calls()).toEqual(['recordEvent']);
+  });
+
   test('reach one run in every spelling of the id', async () => {
     const life = await played({}, created());
     const event = finalized();
