@@ -35,6 +35,7 @@ import {
   readGaps,
   readMissingFiles,
 } from './published-data.ts';
+import { requireSharedKey } from './require-shared-key.ts';
 import { createRetryAlert } from './retry-alert.ts';
 import { installRuntime } from './runtime.ts';
 import { scheduleChecks } from './schedule-checks.ts';
@@ -204,7 +205,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       warehouse: warehouseActivities,
       async onConnected(connected) {
         client = connected;
-        // An account without the right to create schedules may still work; a worker with another key may not.
+        await requireSharedKey(connected, settings, queues);
+        // An account without the right to create schedules may still work.
         await applySchedule(connected, settings, queues).catch((error: unknown) => {
           if (isTemporalError(error, 'unknown-encryption-key', 'undecryptable-payload')) throw error;
           log.warn({ err: error }, 'the schedule could not be created; see `billsync schedule apply`');
