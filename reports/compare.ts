@@ -169,7 +169,9 @@ export async function runWithComparison(
       filters: { ...others, from: undefined, to: undefined },
       parameters: {
         ...parameters,
-        ...{ first_from: before.from, first_to: before.to, second_from: from ?? '', second_to: to ?? '' },
+        ...{ first_from: before.from, first_to: before.to },
+        ...(from === null ? {} : { second_from: from }),
+        ...(to === null ? {} : { second_to: to }),
       },
     });
   }

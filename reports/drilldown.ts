@@ -73,7 +73,11 @@ export function drilldownOfCell(
     if (!result.columns.some(({ name }) => name === binding.column)) continue;
     const values = new Set(rows.map((row) => row[binding.column] ?? null));
     const [value = null] = values;
-    if (values.size > 1) continue;
+    if (values.size > 1) {
+      // Of such a column an empty cell means all, so the rows count lines more than once.
+      if (binding.isOptional) isWhole = false;
+      continue;
+    }
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = String(value ?? '');
   }

@@ -47,7 +47,7 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
     throw invalidFilter(
       `There are ${values.length} values of ${across}, and a table has room for ${MAX_PIVOT_COLUMNS}: narrow it by filters, or put another column across.`,
     );
-  const places = new Map(values.map((value) => [value, columnOf(value, result)]));
+  const places = columnsOf(values, result);
   const groups = Map.groupBy(result.rows, (row) => JSON.stringify(keys.map(({ name }) => row[name] ?? null)));
   const origins = new Map<ReportRow, ReadonlyMap<string, ReportRow>>();
   const rows = Array.from(groups.values(), (group) => {
@@ -94,10 +94,22 @@ export function pivoted(report: ReportDefinition, result: ReportResult, across: 
 
 const TOTAL = 'total';
 
-function columnOf(value: ReportCell, { columns }: ReportResult): ReportColumn {
-  const text = value === null || value === '' ? '(none)' : String(value);
-  const isTaken = text === TOTAL || columns.some(({ name }) => name === text);
-  return moneyColumn(isTaken ? `[${text}]` : text, { label: text });
+/** Each value has a column of its own; what is missing is "(none)", whatever else has that name. */
+function columnsOf(
+  values: readonly ReportCell[],
+  { columns }: ReportResult,
+): ReadonlyMap<ReportCell, ReportColumn> {
+  const isMissing = (value: ReportCell): boolean => value === null || value === '';
+  const taken = new Set([TOTAL, ...columns.map(({ name }) => name)]);
+  const named = new Map<ReportCell, ReportColumn>();
+  for (const value of values.toSorted((one, other) => Number(isMissing(other)) - Number(isMissing(one)))) {
+    const text = isMissing(value) ? '(none)' : String(value);
+    let name = text;
+    while (taken.has(name)) name = `[${name}]`;
+    taken.add(name);
+    named.set(value, moneyColumn(name, { label: text }));
+  }
+  return new Map(values.map((value) => [value, named.get(value) ?? moneyColumn(String(value))]));
 }
 
 function byTotal(one: ReportRow, other: ReportRow): number {

@@ -78,6 +78,8 @@ export type Act = 'publish' | 'rebuild' | 'reopen' | 'verify';
 export interface Timed {
   /** Milliseconds after the beginning of the history, by the true time. */
   readonly atMs: number;
+  /** How far our clock is ahead then, in milliseconds; left out: it is right. */
+  readonly clockMs?: number;
 }
 
 export interface Invoice {
@@ -104,6 +106,10 @@ export interface Filters {
 export interface Question {
   readonly report: string;
   readonly parameters: Readonly<Record<string, string>>;
+  /** `previous`, `last-year` or a month. */
+  readonly compare?: string;
+  /** The column whose values become columns. */
+  readonly pivot?: string;
   /** Lines of one's own files, by table. */
   readonly files?: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 }

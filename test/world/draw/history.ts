@@ -41,9 +41,9 @@ const identity = fc.record({
     { weight: 8, arbitrary: mostly<number | null>(0, 1, 2) },
     { weight: 2, arbitrary: fc.constant(null) },
   ),
-  ...{ name: mostly(...NAMES), invoiceDate: mostly(...DAYS), currency: mostly(...CURRENCIES) },
+  ...{ name: mostly(...NAMES), invoiceDate: mostly<string>(...DAYS), currency: mostly(...CURRENCIES) },
   partnerId: mostly<string>(PARTNERS[0], PARTNERS[1]),
-  invoiceNumber: mostly('INV-1', 'INV-2', 'INV-3', 'INV-10', 'inv-1', 'X'),
+  invoiceNumber: mostly<string>('INV-1', 'INV-2', 'INV-3', 'INV-10', 'inv-1', 'X'),
   periodDays: mostly(6, 30, 0),
   dueDays: mostly(15, 0, -3, 100),
 });
@@ -191,6 +191,11 @@ const plan = fc.record({
     ),
     EIGHT,
   ),
+  /** Our clock, which may be off by days; forward and back. */
+  clocks: fc.oneof(
+    fc.constant(null),
+    fc.array(fc.constantFrom(0, 0, -2 * DAY_MS, 2 * DAY_MS, 300 * SECOND, -1), EIGHT),
+  ),
   tests: fc.array(fc.oneof({ weight: 20, arbitrary: fc.constant(false) }, fc.constant(true)), EIGHT),
 });
 /** Of one tenant or two, loaded, with many like lines: for what is estimated, compared or found from many. */
@@ -212,10 +217,34 @@ const densePlan = fc
       },
     }),
   );
+/** Invoices of one partner in regular periods, numbered in turn, of which some are missing. */
+const seriesPlans = fc
+  .record({
+    plans: fc.array(plan, { minLength: 5, maxLength: 12 }),
+    ...{ step: mostly(7, 1, 14, 31), days: mostly(6, 7, 0, 13), turns: mostly(1, 2, 3) },
+    /** Between the numbers of the first half and of the second. */
+    distance: mostly(0, 0, 1_000),
+    isMissing: fc.array(fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()), {
+      minLength: 12,
+      maxLength: 12,
+    }),
+  })
+  .map(({ plans, step, days, turns, distance, isMissing }) =>
+    plans.flatMap((base, at): Plan[] => {
+      const [tenant, isSecondHalf] = [at % turns, at >= plans.length / 2];
+      const of = {
+        ...base.of,
+        ...{ tenant, name: NAMES[tenant] ?? 'Acme', partnerId: PARTNERS[0], periodDays: days },
+        invoiceDate: shift('2026-01-05', step * at),
+        invoiceNumber: `S-${at + 1 + (isSecondHalf ? distance : 0)}`,
+      };
+      return isMissing[at] === true ? [] : [{ ...base, of, odds: [NOT_ODD, NOT_ODD] }];
+    }),
+  );
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 function invoiceOf(
-  { of, first, second, story, more, begins, gaps, odds, sent, tests }: Plan,
+  { of, first, second, story, more, begins, gaps, odds, sent, clocks, tests }: Plan,
   n: number,
 ): Invoice {
   const complete = (drawn: readonly Drawn[]): Row[] =>
@@ -242,7 +271,8 @@ function invoiceOf(
       isTest: tests[at] ?? false,
       sentMs: sent[at] ?? 0,
     };
-    return { ...finish(draft, of_), atMs };
+    const clockMs = clocks?.[at] ?? 0;
+    return { ...finish(draft, of_), atMs, ...(clockMs === 0 ? {} : { clockMs }) };
   });
   return { id: uuid('1', n), files, deeds };
 }
@@ -316,8 +346,14 @@ export const history = (asked: readonly Question[]): fc.Arbitrary<History> =>
       .oneof(
         { weight: 3, arbitrary: fc.array(plan, { minLength: 1, maxLength: 12 }) },
         { weight: 1, arbitrary: fc.array(densePlan, { minLength: 4, maxLength: 12 }) },
+        { weight: 1, arbitrary: seriesPlans },
       )
-      .map((plans) => plans.map((of, at) => invoiceOf(of, at + 1))),
+      .chain((plans) =>
+        // Most histories have right clocks, since only those are asked about earlier instants.
+        mostly(true, false).map((isPunctual) =>
+          plans.map((of, at) => invoiceOf(isPunctual ? { ...of, clocks: null } : of, at + 1)),
+        ),
+      ),
     acts: fc.array(
       fc.record({
         act: mostly<Act>('publish', 'rebuild', 'reopen', 'verify'),

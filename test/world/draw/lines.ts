@@ -57,7 +57,15 @@ const WEIGHTS: readonly [Weight, ...Weight[]] = [
     ['70', 'LB'],
   ] as const),
 ];
-export const CARRIERS = ['ups', 'UPS', 'FedEx', 'DHL Express', '<b>usps</b>', 'ups '] as const;
+export const CARRIERS = [
+  'ups',
+  'UPS',
+  'FedEx',
+  'DHL Express',
+  '<b>usps</b>',
+  'ups ',
+  '123456789012',
+] as const;
 export const ZONES = [
   '5',
   'Zone 5',
@@ -77,8 +85,19 @@ export const ZONES = [
   '1Z999999999',
 ] as const;
 export const CURRENCIES = ['USD', 'EUR', 'JPY'] as const;
-const SERVICES = ['Ground', '2Day', '', 'UPS Ground®', 'Playground Express', 'ground'] as const;
-const ORIGINS = ['02139', '2139', '', ' 94107', 'k1a  0b1', '94107', 'K1A 0B1'] as const;
+const SERVICES = [
+  'Ground',
+  '2Day',
+  '',
+  'UPS Ground®',
+  'Playground Express',
+  'ground',
+  '(none)',
+  'total',
+  '10.50',
+  '2026-03-02',
+] as const;
+const ORIGINS = ['02139', '2139', '', ' 94107', 'k1a  0b1', '94107', 'K1A 0B1', '1Z999999999'] as const;
 const NUMBERS = [
   '1Z1',
   '1Z2',

@@ -176,7 +176,10 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
   'rolling-spend': { report: periods.rollingSpend, tried: [{}, { weeks: '4' }] },
   bridge: {
     report: periods.bridge,
-    tried: [{}, { by: 'zone' }, ...['total', 'carrier', 'tenant'].map((by) => ({ ...TWO_PERIODS, by }))],
+    tried: [
+      ...[{}, { by: 'zone' }, { second_from: '2026-02-01', second_to: '2026-02-28' }],
+      ...['total', 'carrier', 'tenant'].map((by) => ({ ...TWO_PERIODS, by })),
+    ],
   },
   'what-if': {
     report: periods.whatIf,
@@ -199,11 +202,28 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
   'data-quality': { report: lines.dataQuality, tried: [{}] },
 };
 
-/** Every report with each of its parameters, with and without files of one's own. */
-export const QUESTIONS: readonly Question[] = Object.entries(CATALOGUE).flatMap(
-  ([report, { tried, files }]) =>
+const COMPARED = ['tenants', 'carriers', 'zones', 'services', 'cost', 'bridge'];
+const PERIODS = ['previous', 'last-year', '2026-01'];
+const TIMED = /month|week/;
+/** The reports of costs by two columns, with the one that goes across. */
+const PIVOTS: readonly (Question & { readonly pivot: string })[] = [
+  { report: 'services', parameters: {}, pivot: 'service_level' },
+  { report: 'services', parameters: {}, pivot: 'carrier' },
+  { report: 'cost', parameters: { by: 'week+tenant' }, pivot: 'tenant' },
+  { report: 'cost', parameters: { by: 'zone+service' }, pivot: 'service_level' },
+  { report: 'cost', parameters: { by: 'weight+carrier' }, pivot: 'weight_break' },
+];
+
+/** Every report with each of its parameters, with and without files of one's own, with comparisons and pivots. */
+export const QUESTIONS: readonly Question[] = [
+  ...Object.entries(CATALOGUE).flatMap(([report, { tried, files }]) =>
     tried.flatMap((parameters) => [
       { report, parameters },
       ...(files === undefined ? [] : [{ report, parameters, files }]),
+      ...(COMPARED.includes(report) && !TIMED.test(parameters.by ?? '') && parameters.second_to === undefined
+        ? PERIODS.map((compare) => ({ report, parameters, compare }))
+        : []),
     ]),
-);
+  ),
+  ...PIVOTS,
+];

@@ -14,6 +14,7 @@ import {
   type Row,
   type Status,
   type Step,
+  type Timed,
 } from '../history.ts';
 import { compareText, parse, parsed, sum } from './exact.ts';
 
@@ -116,6 +117,8 @@ interface Ledger {
 const MAX_SKEW_MS = 120_000;
 const shifted = (at: string, ms: number): string => new Date(Date.parse(at) + ms).toISOString();
 
+const earlier = (one: string, other: string): string => (one < other ? one : other);
+
 const RANK = { draft: 1, pending: 1, finalized: 2, voided: 3 } as const;
 const STATUS_OF = {
   invoice_created: 'draft',
@@ -135,7 +138,7 @@ export class World {
     const ledger = this.#ledgers.get(invoice.id) ?? { invoice, evidence: [], loads: [], marks: [] };
     this.#ledgers.set(invoice.id, ledger);
     this.#order += 1;
-    return record(ledger, step, { at, order: this.#order });
+    return record(ledger, step, { at, order: this.#order, clockMs: step.clockMs ?? 0 });
   }
 
   /** Invoices as the ledger knows them; those of which it knows nothing (test events alone) are missing. */
@@ -143,8 +146,8 @@ export class World {
     return [...this.#ledgers.values()].flatMap((ledger) => known(ledger) ?? []);
   }
 
-  /** The versions that counted at an instant, with the names and levels of now. */
-  countedAt(instant: string): readonly Version[] {
+  /** The versions that counted at an instant, with the names and levels of now. @param instant null: now */
+  countedAt(instant: string | null): readonly Version[] {
     return [...this.#ledgers.values()].flatMap((ledger) => {
       const now = known(ledger);
       const then = until(ledger, instant);
@@ -155,7 +158,7 @@ export class World {
   }
 
   /** Versions that did not count at an instant because their invoice was void then. */
-  voidedAt(instant: string): readonly { readonly version: Version; readonly voidedAt: string }[] {
+  voidedAt(instant: string | null): readonly { readonly version: Version; readonly voidedAt: string }[] {
     return [...this.#ledgers.values()].flatMap((ledger) => {
       const now = known(ledger);
       const then = until(ledger, instant);
@@ -168,7 +171,8 @@ export class World {
   }
 }
 
-function until(ledger: Ledger, instant: string): Ledger {
+function until(ledger: Ledger, instant: string | null): Ledger {
+  if (instant === null) return ledger;
   const isBefore = ({ at }: { readonly at: string }) => at <= instant;
   return {
     ...ledger,
@@ -178,11 +182,18 @@ function until(ledger: Ledger, instant: string): Ledger {
   };
 }
 
-export function instantOf({ begins }: History, atMs: number): string {
-  return new Date(Date.parse(begins) + atMs).toISOString();
+/** By our clock. */
+export function instantOf({ begins }: History, { atMs, clockMs = 0 }: Timed): string {
+  return shifted(begins, atMs + clockMs);
 }
 
-function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonly order: number }): string {
+interface When {
+  readonly at: string;
+  readonly order: number;
+  readonly clockMs: number;
+}
+
+function record(ledger: Ledger, deed: Deed, when: When): string {
   const { evidence, loads, marks } = ledger;
   switch (deed.do) {
     case 'event': {
@@ -192,7 +203,7 @@ function record(ledger: Ledger, deed: Deed, when: { readonly at: string; readonl
         ...when,
         ...{ status, rank: RANK[status], header: deed.header, partnerId: deed.partnerId, isEvent: true },
         announced: deed.file,
-        sentAt: shifted(when.at, Math.min(deed.sentMs, MAX_SKEW_MS)),
+        sentAt: earlier(shifted(when.at, deed.sentMs - when.clockMs), shifted(when.at, MAX_SKEW_MS)),
       });
       return 'accepted';
     }

@@ -138,7 +138,7 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
   const selected = everything.filter(isSelected);
   const tenants = tenantsOf(selected);
   const knownOn = filters.asKnownOn ?? null;
-  const counted = world.countedAt(knownOn ?? '9999').filter(({ lines }) => lines.length > 0);
+  const counted = world.countedAt(knownOn).filter(({ lines }) => lines.length > 0);
   const isOfPartner = ({ lines: [line] }: Version): boolean => line !== undefined && isSelected(line.invoice);
   const linesOf = (version: Version): readonly Line[] =>
     version.lines.map((line) => {
@@ -235,9 +235,11 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
       invoices: mineKnown.filter((one) => ofLevel(one.invoice.level) && passesAsInvoice(one)),
       linesOf,
       countedAt: (instant) =>
-        world.countedAt(instant).filter(({ lines: [line] }) => line !== undefined && isMine(line.invoice)),
+        world
+          .countedAt(instant === publishedAt ? null : instant)
+          .filter(({ lines: [line] }) => line !== undefined && isMine(line.invoice)),
       voidedAt: (instant) =>
-        world.voidedAt(instant).filter(
+        world.voidedAt(instant === publishedAt ? null : instant).filter(
           ({
             version: {
               lines: [line],

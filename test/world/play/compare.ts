@@ -3,73 +3,155 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReportRow } from '../../../reports/cells.ts';
+import { runCompared } from '../../../reports/compare.ts';
+import type { ReportResult } from '../../../reports/report-result.ts';
 import { openReportSession, type ReportSession, runReport } from '../../../reports/report-session.ts';
 import type { Filters, History, Question } from '../history.ts';
 import { type AnswerRow, compareKeys, type Key } from '../model/answer.ts';
 import { CATALOGUE } from '../model/catalogue.ts';
+import { comparedDays, comparedRows, pivotedRows } from '../model/comparison.ts';
 import { type View, viewsOf } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
-import { isUnfixedQuestion, isUnfixedWorld } from './unfixed.ts';
+import { compareTables, followLinks, readBack } from './surfaces.ts';
 
 /** For a session, which is never slow on so few lines. */
 const TIME_LIMIT_MS = 600_000;
+
+/** After all clocks. */
+const END = '9999-12-31T00:00:00.000Z';
 
 /** By report, how many questions were compared and how many rows their answers had. */
 export const ANSWERED = new Map<string, { readonly questions: number; readonly rows: number }>();
 
 /** @throws Difference */
 export async function compareReports(played: Played, history: History): Promise<void> {
-  if (isUnfixedWorld(played.world)) return;
-  for (const filters of [...history.filters, ...played.published.map((asKnownOn) => ({ asKnownOn }))]) {
+  const isPunctual = isRightClock(history);
+  await compareTables(played, isPunctual ? [null, END, ...played.instants] : [null, END]);
+  // While our clock was wrong, an earlier instant is not what it says.
+  const earlier = isPunctual ? played.published.map((asKnownOn) => ({ asKnownOn })) : [];
+  for (const filters of [...history.filters, ...earlier]) {
     const views = viewsOf({ history, world: played.world, publishedAt: played.publishedAt }, filters);
-    const session = await openReportSession({
-      databasePath: played.path,
-      filters: filters,
-      timeLimitMs: TIME_LIMIT_MS,
-    }).catch(() => null);
+    const sessions = new Map<string, Promise<ReportSession>>();
+    const sessionOf = (of: Filters): Promise<ReportSession> => {
+      const key = JSON.stringify(of);
+      const session =
+        sessions.get(key) ??
+        openReportSession({ databasePath: played.path, filters: of, timeLimitMs: TIME_LIMIT_MS });
+      sessions.set(key, session);
+      return session;
+    };
     try {
       for (const question of history.questions)
-        await compareReport(question, { filters, views, session, played });
+        await compareReport(question, { filters, views, sessionOf, played, history });
     } finally {
-      session?.close();
+      for (const session of sessions.values()) (await session.catch(() => null))?.close();
     }
   }
+}
+
+function isRightClock({ invoices }: History): boolean {
+  return invoices.every(({ deeds }) => deeds.every(({ clockMs = 0 }) => clockMs === 0));
 }
 
 interface Asking {
   readonly filters: Filters;
   /** null: no partner is selected. */
   readonly views: readonly View[] | null;
-  /** null: the product refuses the filters. */
-  readonly session: ReportSession | null;
+  readonly sessionOf: (filters: Filters) => Promise<ReportSession>;
   readonly played: Played;
+  readonly history: History;
 }
 
-async function compareReport(question: Question, { filters, views, session, played }: Asking): Promise<void> {
-  const { report, parameters, files = {} } = question;
+async function compareReport(
+  question: Question,
+  { filters, views, sessionOf, played, history }: Asking,
+): Promise<void> {
+  // No partner is selected, which a command refuses.
+  if (views === null) return;
+  const what = `report ${JSON.stringify(question)} with ${JSON.stringify(filters)}`;
+  const session = await sessionOf(filters).catch((error: Error) => {
+    throw new Difference(`${what}: refused: ${error.message}`);
+  });
+  const { report, parameters, compare: period, pivot } = question;
+  const expected = answersOf(question, views);
+  if (period === undefined && pivot === undefined) {
+    const result = await ask(question, filters, { session, played });
+    compare(what, expected, result.rows);
+    const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
+    ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + result.rows.length });
+    await readBack(result, what);
+    return followLinks(result, what, filters, sessionOf);
+  }
+  const request = {
+    databasePath: played.path,
+    name: report,
+    filters,
+    parameters,
+    timeLimitMs: TIME_LIMIT_MS,
+  };
+  if (period !== undefined) {
+    const days = comparedDays(period, filters);
+    if (days === null) return;
+    const situation = { history, world: played.world, publishedAt: played.publishedAt };
+    const answered = (await runCompared(request, { compare: period })).rows;
+    if (report === 'bridge') {
+      const { from: second_from, to: second_to, ...others } = filters;
+      const second = { ...(second_from && { second_from }), ...(second_to && { second_to }) };
+      const all = { ...parameters, first_from: days.from, first_to: days.to, ...second };
+      const sides = answersOf({ report, parameters: all }, viewsOf(situation, others) ?? []);
+      return compare(what, sides, answered);
+    }
+    const then = answersOf(question, viewsOf(situation, { ...filters, ...days }) ?? []);
+    const keys = keysOf(report, parameters);
+    const sides = expected.map(({ partnerId, rows }) => ({
+      partnerId,
+      rows: comparedRows(rows, then.find((one) => one.partnerId === partnerId)?.rows ?? [], keys),
+    }));
+    return compare(what, sides, answered);
+  }
+  if (pivot === undefined) return;
+  const keys = keysOf(report, parameters).filter((name) => name !== pivot && name !== 'tenant_id');
+  const all = expected.flatMap(({ rows }) => rows);
+  const values = [...new Set(all.map(({ cells }) => cells[pivot] ?? null))];
+  const taken = [...Object.keys(all[0]?.cells ?? {}), 'partner_id'];
+  const sides = expected.map(({ partnerId, rows }) => ({
+    partnerId,
+    rows: pivotedRows(rows, { across: pivot, keys, taken, values }),
+  }));
+  return compare(what, sides, (await runCompared(request, { pivot })).rows);
+}
+
+function answersOf(
+  { report, parameters, files = {} }: Question,
+  views: readonly View[],
+): readonly OfPartner[] {
   const answer = CATALOGUE[report]?.report;
-  if (answer === undefined || isUnfixedQuestion(question, views)) return;
-  const expected =
-    views?.map((view) => ({ partnerId: view.partnerId, rows: answer(view, parameters, files) })) ?? null;
-  const found = await ask(question, filters, { session, played });
-  compare(
-    `report ${report} ${JSON.stringify({ ...parameters, ...files })} with ${JSON.stringify(filters)}`,
-    expected,
-    found,
-  );
-  const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
-  const rows = expected?.reduce((sum, of) => sum + of.rows.length, 0) ?? 0;
-  ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + rows });
+  return views.map((view) => ({ partnerId: view.partnerId, rows: answer?.(view, parameters, files) ?? [] }));
+}
+
+/** The columns that name a row: those that `grain` names, in the order of the report. */
+function keysOf(report: string, { by = 'tenant+carrier' }: Question['parameters']): readonly string[] {
+  const names = {
+    tenants: ['tenant', 'tenant_id'],
+    carriers: ['carrier'],
+    zones: ['carrier_zone'],
+    services: ['carrier', 'service_level'],
+  };
+  const own =
+    names[report as keyof typeof names] ??
+    by
+      .split('+')
+      .map((name) => (name === 'service' ? 'service_level' : name === 'weight' ? 'weight_break' : name));
+  return [...own, 'currency_code'];
 }
 
 /** Files of one's own belong to a session of their own. */
 async function ask(
   { report, parameters, files }: Question,
   filters: Filters,
-  { session, played }: Pick<Asking, 'session' | 'played'>,
-): Promise<readonly ReportRow[] | null> {
-  if (session === null || files === undefined)
-    return session === null ? null : (await session.run(report, parameters)).rows;
+  { session, played }: { readonly session: ReportSession; readonly played: Played },
+): Promise<ReportResult> {
+  if (files === undefined) return session.run(report, parameters);
   const tables: Record<string, string> = {};
   for (const [table, rows] of Object.entries(files)) {
     const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -78,16 +160,8 @@ async function ask(
     await writeFile(path, `${lines.map((line) => line.join()).join('\n')}\n`);
     tables[table] = path;
   }
-  return (
-    await runReport({
-      databasePath: played.path,
-      name: report,
-      parameters,
-      filters,
-      tables,
-      timeLimitMs: TIME_LIMIT_MS,
-    })
-  ).rows;
+  const request = { databasePath: played.path, name: report, parameters, filters, tables };
+  return runReport({ ...request, timeLimitMs: TIME_LIMIT_MS });
 }
 
 interface OfPartner {
@@ -95,15 +169,7 @@ interface OfPartner {
   readonly rows: readonly AnswerRow[];
 }
 
-/** null: refused */
-function compare(
-  what: string,
-  expected: readonly OfPartner[] | null,
-  found: readonly ReportRow[] | null,
-): void {
-  // No partner is selected, which a command refuses.
-  if (expected === null) return;
-  if (found === null) throw new Difference(`${what}: refused`);
+function compare(what: string, expected: readonly OfPartner[], found: readonly ReportRow[]): void {
   const rows = expected.flatMap(({ partnerId, rows }) =>
     rows.map(({ cells, order }) => ({
       text: textOf({ ...cells, partner_id: partnerId }),

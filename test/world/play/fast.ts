@@ -5,16 +5,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutUrlQuery } from '../../../lib/wire/invoice-event.ts';
 import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
-
 import { importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { archiveCsv, aWarehouse, type TestWarehouse } from '../../warehouse/support.ts';
-import { csvOf, type Event, type History, type Invoice, type Step, stepsOf } from '../history.ts';
+import { csvOf, type Event, type History, type Invoice, type Step, stepsOf, type Timed } from '../history.ts';
 import { instantOf, World } from '../model/truth.ts';
 
 export interface Played {
   readonly world: World;
   readonly test: TestWarehouse;
+  /** At which anything happened, by our clock. */
+  readonly instants: readonly string[];
   /** Instants of the publications before the last one. */
   readonly published: readonly string[];
   readonly publishedAt: string;
@@ -29,13 +30,14 @@ export class Difference extends Error {
 /** @returns the installation after the last publication; to be closed by the caller */
 export async function play(history: History): Promise<Played> {
   const world = new World();
-  let at = instantOf(history, 0);
+  let at = instantOf(history, { atMs: 0 });
   const now = (): Date => new Date(at);
   const test = await aWarehouse({ now });
   try {
     const published: string[] = [];
-    for (const step of stepsOf(history)) {
-      at = instantOf(history, step.atMs);
+    const steps = stepsOf(history);
+    for (const step of steps) {
+      at = instantOf(history, step);
       const expected = world.take(step, at);
       const outcome = expected === 'impossible' ? expected : await takeStep(test, step, { at, now });
       if (outcome !== expected)
@@ -44,8 +46,10 @@ export async function play(history: History): Promise<Played> {
         );
       if (step.do === 'act' && step.act === 'publish') published.push(at);
     }
+    at = instantOf(history, { atMs: Math.max(0, ...steps.map(({ atMs }) => atMs)) });
     const { path } = await test.warehouse.publish();
-    return { world, test, published, publishedAt: at, path };
+    const instants = [...new Set(steps.map((step) => instantOf(history, step)))];
+    return { world, test, instants, published, publishedAt: at, path };
   } catch (error) {
     await test.close();
     throw error;
@@ -148,7 +152,12 @@ async function act(test: TestWarehouse, what: string): Promise<string> {
 }
 
 /** As the endpoint and the forwarder do. */
-async function receive(test: TestWarehouse, invoice: Invoice, event: Event, at: string): Promise<string> {
+async function receive(
+  test: TestWarehouse,
+  invoice: Invoice,
+  event: Event & Timed,
+  at: string,
+): Promise<string> {
   const body = Buffer.from(deliveryOf(invoice, event, at));
   const parsed = parseDelivery(body, { wirePrefix: 'auto', partnerId: event.partnerId });
   if (parsed.kind !== 'event' && parsed.kind !== 'test') return parsed.kind;
@@ -175,7 +184,7 @@ const STATUS = {
 } as const;
 
 /** The delivery of spec 2.4 to 2.7; amounts as JSON numbers with their own digits. */
-function deliveryOf({ id, files }: Invoice, event: Event, at: string): string {
+function deliveryOf({ id, files }: Invoice, { clockMs = 0, ...event }: Event & Timed, at: string): string {
   const { tenantId, invoiceTotalAmount: total, ...header } = event.header;
   const bytes = event.file === null ? null : Buffer.from(csvOf(files[event.file] ?? [], id));
   const payload = {
@@ -192,7 +201,11 @@ function deliveryOf({ id, files }: Invoice, event: Event, at: string): string {
   };
   const { eventId, type, partnerId, isTest } = event;
   const metadata = {
-    ...{ eventId, eventTimestamp: new Date(Date.parse(at) + event.sentMs).toISOString(), eventType: type },
+    ...{
+      eventId,
+      eventTimestamp: new Date(Date.parse(at) - clockMs + event.sentMs).toISOString(),
+      eventType: type,
+    },
     ...{ partnerId, payloadSchemaVersion: 'v1', testEvent: isTest },
   };
   const text = JSON.stringify({ metadata, payload });
