@@ -118,27 +118,6 @@ test('shares the counts of a publication between sessions of the same filters on
 });
 
 describe('the period', () => {
-  const invoices = [
-    anInvoice([
-      aShipment({ shipDate: '2026-01-31', invoiceDate: '2026-02-10', cost: '1' }),
-      aShipment({ shipDate: '2026-02-01', invoiceDate: '2026-02-10', cost: '2' }),
-      aShipment({ shipDate: '2026-02-28', invoiceDate: '2026-03-10', cost: '4' }),
-      aShipment({ shipDate: '2026-03-01', invoiceDate: '2026-03-10', cost: '8' }),
-    ]),
-  ];
-  const total = async (filters: Record<string, string>): Promise<unknown> =>
-    (await runReportOn('tenants', invoices, { filters })).rows[0]?.billing_cost;
-
-  test('includes its first day and excludes its last', async () => {
-    expect(await total({ from: '2026-02-01', to: '2026-02-28' })).toBe('6.0000');
-    expect(await total({ from: '2026-02-28' })).toBe('12.0000');
-    expect(await total({ to: '2026-01-31' })).toBe('1.0000');
-  });
-
-  test('uses the invoice date with by=invoice-date', async () => {
-    expect(await total({ from: '2026-02-01', to: '2026-02-28', by: 'invoice-date' })).toBe('3.0000');
-  });
-
   test.each(['2026-02-30', '2026-2-1', 'yesterday', '', '2026-01-01T00:00:00Z', 'infinity', '0000-00-00'])(
     'refuses "%s" as a day',
     async (from) => {

@@ -31,6 +31,9 @@ describe('the catalogue', () => {
       'line 7: "-- A sentence." is no line of a header',
     );
     expect(() => parseReport('x', `${whole}-- reads: events`)).toThrow('it cannot read "events"');
+    expect(() => parseReport('x', `${whole}-- drilldown: nowhere by x`)).toThrow(
+      'Report x: it cannot link to "nowhere by x".',
+    );
   });
 
   test('states in the header of a report what its statement reads', () => {
@@ -50,6 +53,7 @@ describe('every report', () => {
   test.each(reports.map((report) => report.name))('runs %s without parameters', async (name) => {
     const report = reports.find((each) => each.name === name);
     const result = await fixture.run(name);
+    expect(report?.drilldowns).not.toEqual([]);
     for (const key of ['title', 'grain', 'means', 'order', 'limits'] as const)
       expect(report?.[key], key).toBeTruthy();
     const nothing = await empty.run(name);

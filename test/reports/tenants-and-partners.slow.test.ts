@@ -5,7 +5,6 @@ import { runReport } from '../../reports/report-session.ts';
 import {
   anInvoice,
   aShipment,
-  cells,
   type FixtureInvoice,
   type ReportsFixture,
   reportsFixture,
@@ -42,17 +41,6 @@ describe('tenants', () => {
   });
   afterAll(() => it.fixture.remove());
 
-  test('have a row per id, and a renamed one has one row with its latest name', async () => {
-    expect(cells(await it.run('tenants'), 'tenant', 'tenant_id', 'billing_cost')).toEqual([
-      ['ups', 't-5', '64.0000'],
-      ['Old Name', 't-4', '32.0000'],
-      ['New Name', 't-3', '24.0000'],
-      ['Odd & Sons (no id)', null, '4.0000'],
-      ['Odd & Sons (t-2)', 't-2', '2.0000'],
-      ['Odd & Sons (t-1)', 't-1', '1.0000'],
-    ]);
-  });
-
   test.each([
     ['t-1', '1.0000', []],
     ['T-1', '1.0000', ['The tenant "T-1" is Odd & Sons (t-1).']],
@@ -69,13 +57,6 @@ describe('tenants', () => {
     expect(rows.map((row) => row.billing_cost)).toEqual([cost]);
     const expected = notes.length > 0 ? notes : [`The tenant "${filter}" is Odd & Sons (t-1).`];
     expect(head.notes).toEqual(expect.arrayContaining(expected));
-  });
-
-  test('match the same filters in lists of invoices', async () => {
-    const found = await it.run('waiting', { tenants: ['DRAFT-7'] });
-    expect(cells(found, 'tenant')).toEqual([['draft-7']]);
-    expect((await it.run('waiting', { tenants: ['t-7'] })).rows).toHaveLength(1);
-    expect((await it.run('waiting', { tenants: ['t-1'] })).rows).toEqual([]);
   });
 
   test('that do not exist match nothing, and the nearest name is suggested', async () => {
@@ -143,16 +124,6 @@ describe('partners', () => {
     const { rows, head } = await it.run('tenants', { partners: ['p-9'] });
     expect([rows, head.shipments]).toEqual([[], 0]);
     expect(head.notes[0]).toBe('No partner is "p-9"; the nearest are p-1 and p-2.');
-  });
-
-  test('own rows without a partner when only one partner is known', async () => {
-    const { fixture, run } = await over([
-      billed('Acme', '1', { partnerId: 'p-1' }),
-      billed('Acme', '2', { partnerId: null }),
-    ]);
-    expect(cells(await run('carriers'), 'billing_cost', 'partner_id')).toEqual([['3.0000', 'p-1']]);
-    expect(cells(await run('carriers', { partners: ['p-1'] }), 'billing_cost')).toEqual([['3.0000']]);
-    await fixture.remove();
   });
 });
 

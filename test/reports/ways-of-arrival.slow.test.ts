@@ -7,11 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FINDINGS, type FindingName } from '../../finance/disputes/finding-kinds.ts';
 import { findLines } from '../../finance/disputes/findings.ts';
 import { makeStatements } from '../../finance/statements/make-statements.ts';
-import { toTenThousandths } from '../../lib/wire/decimal.ts';
 import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import { listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
-import { runReport } from '../../reports/report-session.ts';
 import { runJson } from '../support/published-data.ts';
 import {
   aCsv,
@@ -97,18 +94,6 @@ function comparable(rows: readonly ReportRow[], without: RegExp): readonly strin
     .map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !without.test(name))))
     .sort();
 }
-
-test.each(listReports().map(({ name }) => name))('%s has the same rows', async (name) => {
-  const parameters = name === 'restatement' ? { first: '2026-01-01' } : {};
-  const rowsOf = async (way: Way) => (await runReport({ databasePath: at[way].path, name, parameters })).rows;
-  const events = await rowsOf('events');
-  for (const way of WHOLE)
-    expect(comparable(await rowsOf(way), OF_ARRIVAL), way).toEqual(comparable(events, OF_ARRIVAL));
-  const imported = await rowsOf('import');
-  const sum = (rows: readonly ReportRow[]): bigint =>
-    rows.reduce((total, row) => total + toTenThousandths(String(row.billing_cost ?? '0')), 0n);
-  if (!['proof', 'waiting', 'gaps', 'rebills'].includes(name)) expect(sum(imported)).toBe(sum(events));
-});
 
 async function statementsAt(way: Way) {
   const made: unknown[] = [];
