@@ -21,9 +21,11 @@ function listCommand(): Command {
     .ndjson()
     .run(async ({ settings, output }: Run) => {
       const store = await userStore(settings.dataDir);
+      const { versionOf } = await import('../../finance/given-files/given-files.ts');
       const rows: Row[] = [];
       for (const path of await store.list('')) {
-        rows.push({ path, size_bytes: (await store.read(path))?.length ?? 0 });
+        const bytes = await store.read(path);
+        rows.push({ path, size_bytes: bytes?.length ?? 0, version: versionOf(bytes) });
       }
       output.rows(rows, COLUMNS, { empty: 'There are no files yet.' });
     });
@@ -32,21 +34,25 @@ function listCommand(): Command {
 interface Row {
   readonly path: string;
   readonly size_bytes: number;
+  readonly version: string;
 }
 
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'file', value: ({ path }) => printable(path) },
   { title: 'bytes', value: ({ size_bytes }) => size_bytes, align: 'right' },
+  { title: 'version', value: ({ version }) => version },
 ];
 
 function showCommand(): Command {
   return verb(
     'show <name>',
-    'Prints a file.',
+    'Prints a file, and its version to stderr.',
     'billsync user-files show cost-rules.yaml > cost-rules.yaml',
-  ).run(async ({ settings }: Run, name: string) => {
+  ).run(async ({ settings, output }: Run, name: string) => {
     const bytes = await (await userStore(settings.dataDir)).read(name);
     if (bytes === null) throw noSuchFile(name);
+    const { versionOf } = await import('../../finance/given-files/given-files.ts');
+    output.note(`Version ${versionOf(bytes)}.`);
     process.stdout.write(bytes);
   });
 }
@@ -55,17 +61,23 @@ interface DryRun {
   readonly dryRun?: boolean;
 }
 
+interface Put extends DryRun {
+  readonly replaces?: string;
+}
+
 function putCommand(): Command {
   return verb(
     'put <name> <file>',
-    'Checks a file of rules, of heads, or a table for reports, and stores it. The file that it replaces is kept.',
-    'billsync user-files put cost-rules.yaml ./cost-rules.yaml\n' +
+    'Checks a file of rules, of heads, or a table for reports, and stores it. A file that it replaces is kept, and is named by ' +
+      'its version, so that no change by another person is lost.',
+    'billsync user-files put cost-rules.yaml ./cost-rules.yaml --replaces 3fa92c1b77e0\n' +
       'billsync user-files put report-files/rates.csv ./rates-2026.csv',
   )
+    .option('--replaces <version>', 'version of the stored file, as `list` and `show` print it')
     .option('--dry-run', 'check the file only')
     .audited()
-    .run(async ({ settings, output, flags }: Run<DryRun>, name: string, path: string) => {
-      const [{ storeGivenFile }, { publishedPath }] = await Promise.all([
+    .run(async ({ settings, output, flags }: Run<Put>, name: string, path: string) => {
+      const [{ NO_VERSION, storeGivenFile, versionOf }, { publishedPath }] = await Promise.all([
         import('../../finance/given-files/given-files.ts'),
         import('../published.ts'),
       ]);
@@ -73,9 +85,13 @@ function putCommand(): Command {
       const bytes = await readFile(path).catch(naming(path));
       for (const sentence of await file.check({ path, bytes }, publishedPath(settings)))
         output.note(sentence);
-      if (flags.dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
       const store = await userStore(settings.dataDir);
-      await storeGivenFile(store, name, bytes, new Date());
+      const stored = await store.read(name);
+      if (stored?.equals(bytes) === true) return output.note(`${store.place(name)} is the same already.`);
+      const { replaces = NO_VERSION } = flags;
+      if (versionOf(stored) !== replaces) for (const line of differences(stored, bytes)) output.note(line);
+      else if (flags.dryRun === true) return output.note(`Would store ${name}: ${bytes.length} bytes.`);
+      await storeGivenFile(store, name, bytes, { replaces, now: new Date() });
       output.note(`Stored ${store.place(name)}: ${bytes.length} bytes.`);
     });
 }
@@ -90,11 +106,12 @@ function removeCommand(): Command {
     .audited()
     .run(async ({ settings, output, flags }: Run<DryRun>, name: string) => {
       await givenFile(name);
-      const { storeGivenFile } = await import('../../finance/given-files/given-files.ts');
+      const { storeGivenFile, versionOf } = await import('../../finance/given-files/given-files.ts');
       const store = await userStore(settings.dataDir);
-      if ((await store.read(name)) === null) throw noSuchFile(name);
+      const stored = await store.read(name);
+      if (stored === null) throw noSuchFile(name);
       if (flags.dryRun === true) return output.note(`Would remove ${store.place(name)}.`);
-      await storeGivenFile(store, name, null, new Date());
+      await storeGivenFile(store, name, null, { replaces: versionOf(stored), now: new Date() });
       output.note(`Removed ${store.place(name)}.`);
     });
 }
@@ -159,6 +176,18 @@ async function givenFile(name: string) {
     subject: name,
     hint: `take ${GIVEN_FILES.map(({ path }) => path).join(', ')}`,
   });
+}
+
+const MAX_LINES = 20;
+
+/** Lines that only the stored file has, and lines that only the given one has. */
+function differences(stored: Buffer | null, given: Buffer): readonly string[] {
+  const [before, after] = [stored ?? '', given].map((bytes) => String(bytes).split(/\r?\n/));
+  const only = (lines: readonly string[] = [], others: readonly string[] = [], sign: string) =>
+    lines.filter((line) => !others.includes(line)).map((line) => `${sign} ${printable(line)}`);
+  const found = [...only(before, after, '-'), ...only(after, before, '+')];
+  const rest = found.length > MAX_LINES ? [`and ${found.length - MAX_LINES} more lines`] : [];
+  return [...found.slice(0, MAX_LINES), ...rest];
 }
 
 function noSuchFile(name: string): CliError {

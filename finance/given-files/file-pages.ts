@@ -5,7 +5,15 @@ import { userStore } from '../../lib/user-store.ts';
 import { BillsyncError } from '../../lib/wire/errors.ts';
 import { grouped, instantLabel } from '../../reports/render/labels.ts';
 import { templatesIn } from '../../reports/render/templates.ts';
-import { GIVEN_FILES, type GivenFile, replacedBelow, replacedFiles, storeGivenFile } from './given-files.ts';
+import {
+  GIVEN_FILES,
+  type GivenFile,
+  NO_VERSION,
+  replacedBelow,
+  replacedFiles,
+  storeGivenFile,
+  versionOf,
+} from './given-files.ts';
 
 const ADDRESS = '/files';
 const eta = templatesIn(new URL('./views', import.meta.url));
@@ -56,20 +64,20 @@ export function filePages({ dataDir, databasePath, now = () => new Date() }: Fil
   async function offered(file: GivenFile, bytes: Uint8Array | null, consequences: readonly string[]) {
     const verb = bytes === null ? 'Remove' : 'Store';
     const store = await userStore(dataDir);
-    const isThere = (await store.read(file.path)) !== null;
+    const replaces = versionOf(await store.read(file.path));
     return {
       described: {
         title: `${verb} ${file.title.toLowerCase()}`,
         consequences: [
           ...consequences,
-          ...(isThere ? ['The present file stays available under "Earlier contents".'] : []),
+          ...(replaces !== NO_VERSION ? ['The present file stays available under "Earlier contents".'] : []),
         ],
         ...{ label: verb, reasonLabel: 'Why', isReasonOptional: true },
         command: `user-files ${bytes === null ? 'remove' : 'put'}`,
         ...{ target: [file.path], back: `${ADDRESS}/${file.name}` },
       },
       async perform() {
-        await storeGivenFile(store, file.path, bytes, now());
+        await storeGivenFile(store, file.path, bytes, { replaces, now: now() });
         return { detail: `${bytes === null ? 'Removed' : 'Stored'} ${file.path}.`, next: null };
       },
     };

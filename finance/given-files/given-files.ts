@@ -1,6 +1,8 @@
 /** Files that a person gives: tables for reports, rules, claim windows, heads of statements. Commands and pages use the same checks. */
 
+import { createHash } from 'node:crypto';
 import { createUserFile, USER_FILES, type UserStore } from '../../lib/user-store.ts';
+import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { openPublishedFile } from '../../reports/open-published-file.ts';
@@ -10,6 +12,14 @@ import { plural } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import { COLUMNS } from '../../reports/table-columns.ts';
 import { checkLogo, parseStatementHeads } from '../statements/statement-heads.ts';
+
+class GivenFileError extends errorClass({
+  'given-file-changed': {
+    message: '%s is stored in version %s, not %s. Nothing was changed.',
+    exitCode: EXIT.checkFailed,
+    hint: 'compare the contents, then name the version that yours replaces',
+  },
+}) {}
 
 export interface GivenFile {
   readonly path: string;
@@ -106,12 +116,29 @@ export async function storeGivenFile(
   store: UserStore,
   path: string,
   bytes: Uint8Array | null,
-  now: Date,
+  { replaces, now }: { readonly replaces: string; readonly now: Date },
 ): Promise<void> {
   const before = await store.read(path);
+  requireVersion(path, before, replaces);
   if (before !== null) await createUserFile(store, `${replacedBelow(path)}${now.toISOString()}`, before);
   if (bytes === null) await store.remove(path);
-  else await store.change(path, () => bytes);
+  else
+    await store.change(path, (found) => {
+      requireVersion(path, found, replaces);
+      return bytes;
+    });
+}
+
+export const NO_VERSION = 'none';
+
+export function versionOf(bytes: Uint8Array | null): string {
+  return bytes === null ? NO_VERSION : createHash('sha256').update(bytes).digest('hex').slice(0, 12);
+}
+
+/** Otherwise the change of another person, perhaps on another machine, would be lost unseen. @throws given-file-changed */
+function requireVersion(path: string, found: Uint8Array | null, replaces: string): void {
+  const version = versionOf(found);
+  if (version !== replaces) throw new GivenFileError('given-file-changed', [path, version, replaces]);
 }
 
 /** Instants of their replacement, newest first. */

@@ -1,10 +1,13 @@
-/** A proxy in front of the S3 of the tests that refuses requests, breaks connections, or changes a byte. */
+/** A proxy in front of the S3 of the tests that refuses requests, breaks connections, loses answers, or changes a byte. */
 
 import { createServer, type IncomingMessage, request as send } from 'node:http';
 import { listen } from '../support/listen.ts';
 
-/** `break`: the connection is cut once the request has come; `damage`: the last byte of the answer is another. */
-export type Fault = { readonly status: number; readonly code: string } | 'break' | 'damage';
+/**
+ * `break`: the connection is cut once the request has come; `lose`: once S3 has done it; `damage`: the last byte of the answer is
+ * another.
+ */
+export type Fault = { readonly status: number; readonly code: string } | 'break' | 'lose' | 'damage';
 
 export interface S3Proxy {
   readonly url: string;
@@ -29,7 +32,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     incoming.on('end', async () => {
       await proxy.hold(incoming);
       if (fault === 'break') return incoming.socket.destroy();
-      if (fault !== null && fault !== 'damage') {
+      if (typeof fault === 'object' && fault !== null) {
         answer.writeHead(fault.status, { 'content-type': 'application/xml' });
         return answer.end(
           method === 'HEAD' ? '' : `<Error><Code>${fault.code}</Code><Message>no</Message></Error>`,
@@ -39,6 +42,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
         const parts: Buffer[] = [];
         from.on('data', (part: Buffer) => parts.push(part));
         from.on('end', () => {
+          if (fault === 'lose') return incoming.socket.destroy();
           const body = Buffer.concat(parts);
           const last = body.length - 1;
           if (fault === 'damage') body[last] = (body[last] ?? 0) ^ 1;

@@ -1,6 +1,7 @@
 /**
  * Three workers, two endpoints and a dashboard on one lake, each with a data folder of its own, while a foreign service delivers to the
- * endpoints in turn: kills, frozen processes, wrong clocks, PostgreSQL and S3 away, a rebuild. A reader polls the dashboard all the time.
+ * endpoints in turn: kills, frozen processes, wrong clocks, PostgreSQL and S3 away or not keeping what they confirmed, a pooler, a rebuild.
+ * A reader polls the dashboard all the time.
  * Afterwards the ledger has every acknowledged event and the reports equal the service's rows.
  *
  * `npm run chaos -- lake [--seed N] [--short] [--only WORD]`: ten minutes, or two. The seed decides invoices, victims and pauses.
@@ -16,6 +17,7 @@ import { createTraffic, type Traffic, type TrafficCounts } from '../support/bill
 import { type LakeMachines, type Machine, startLakeMachines } from '../support/lake-machines.ts';
 import { addTo, describeSum, exact, type Sum } from '../support/published-data.ts';
 import { createRandom, type Random } from '../support/random.ts';
+import { startPgBouncer } from '../support/tools/pgbouncer.ts';
 import { compareReports, requestVerify } from './processes.ts';
 
 export interface DrillOptions {
@@ -47,6 +49,8 @@ interface Stage extends LakeMachines {
   readonly random: Random;
   readonly traffic: Traffic;
   readonly note: (text: string) => void;
+  /** After a state was lost, invoices may come back. */
+  readonly readAnew: () => void;
   /** Records a broken promise. */
   readonly fail: (text: string) => void;
 }
@@ -89,6 +93,9 @@ const FAULTS: readonly Fault[] = [
     play: (stage) => withoutS3(stage, { status: 503, code: 'SlowDown' }, 10_000),
   },
   { name: 'S3 is gone, and an endpoint and a worker start meanwhile', play: startWithoutS3 },
+  { name: 'S3 loses answers, answers late, and damages files of the archive', play: unreliableS3 },
+  { name: 'PostgreSQL fails over and loses commits', isShort: true, play: loseCommits },
+  { name: 'a worker comes through a pooler that drops options', play: throughPooler },
   { name: 'presence connections end, and a rebuild tries', isShort: true, play: rebuildWithoutPresence },
   { name: 'a worker whose clock is 310 s off starts', isShort: true, play: refuseClock },
   {
@@ -181,6 +188,59 @@ async function startWithoutS3(stage: Stage): Promise<void> {
     await Promise.all([endpoint.kill(), worker.kill()]);
     await allReady([endpoint]);
   });
+}
+
+async function unreliableS3({ s3, random, all }: Stage): Promise<void> {
+  s3.fault = ({ method, url = '' }) => {
+    if (random.chance(0.1)) return 'lose';
+    return method === 'GET' && url.includes('/archive/files/') && random.chance(0.1) ? 'damage' : null;
+  };
+  s3.hold = () => (random.chance(0.1) ? sleep(random.between(0, 3_000)) : null);
+  try {
+    await sleep(20_000);
+  } finally {
+    s3.fault = () => null;
+    s3.hold = () => null;
+  }
+  await allReady(all);
+}
+
+async function loseCommits(stage: Stage): Promise<void> {
+  const { postgres, random, all, note, readAnew } = stage;
+  await postgres.save();
+  await allReady(all);
+  const before = await settledCount(stage);
+  await sleep(random.between(5_000, 15_000));
+  note(`${(await settledCount(stage)) - before} settled invoices are lost`);
+  await postgres.goBack();
+  readAnew();
+  await allReady(all);
+}
+
+async function throughPooler(stage: Stage): Promise<void> {
+  const { postgres, catalog, workers, random, spare, query, fail } = stage;
+  const worker = random.pick(workers);
+  const pooler = await startPgBouncer(postgres.port, 'session');
+  const pooled = await spare('pooled', 'worker', 0, {
+    BILLSYNC_WAREHOUSE: catalog.replace(`port=${postgres.port}`, `port=${pooler.port}`),
+  });
+  // Each has a third of the connections.
+  await worker.stop();
+  try {
+    await pooled.start();
+    await allReady([pooled]);
+    await sleep(15_000);
+  } finally {
+    const code = await pooled.stop();
+    if (code !== 0) fail(`the worker behind a pooler ended with ${code}`);
+    await pooler.stop();
+    await worker.start();
+  }
+  await allReady(stage.all);
+  const schemas = await query(
+    "select schemaname as name from pg_tables where tablename = 'loads' and schemaname !~ '^billsync_[0-9]+$'",
+  );
+  if (schemas.length > 0) fail(`there are ledgers in ${schemas.map(({ name }) => name).join(', ')}`);
 }
 
 /** Either the rebuild finds the workers, or it was faster than they were and they start again on its result. */
@@ -397,7 +457,11 @@ function startReader({ dashboard }: LakeMachines, books: Books, fail: (text: str
       counts.unanswered += 1;
     }),
   );
-  return { counts, stop };
+  const readAnew = (): void => {
+    seen.clear();
+    gone.clear();
+  };
+  return { counts, stop, readAnew };
 }
 
 /** Counts the connections of each process; of a worker, those of two looks in turn. */
@@ -470,8 +534,9 @@ export async function runDrill(options: DrillOptions): Promise<DrillResult> {
       tenantOf: (number) => `Tenant ${number}`,
       rowsOf: (number) => (number % 100 === 30 ? BIG_INVOICE_ROWS : undefined),
     });
-    const stage: Stage = { ...machines, random: createRandom(seed), traffic, note, fail };
     const reader = startReader(machines, books, fail);
+    const { readAnew } = reader;
+    const stage: Stage = { ...machines, random: createRandom(seed), traffic, note, fail, readAnew };
     const connections = watchConnections(machines);
     const running = traffic.run();
     const faults = FAULTS.filter(
@@ -575,7 +640,7 @@ async function inspect(stage: Stage): Promise<void> {
 }
 
 export const summary =
-  'three workers, two endpoints and a dashboard on one lake under twenty faults [--seed N] [--short] [--only WORD]';
+  'three workers, two endpoints and a dashboard on one lake under all faults of the list [--seed N] [--short] [--only WORD]';
 
 /** @throws Error a promise was broken */
 export async function main(args: readonly string[]): Promise<void> {

@@ -29,6 +29,8 @@ export interface LakeMachinesOptions {
 export interface LakeMachines {
   readonly service: ForeignService;
   readonly postgres: PostgresServer;
+  /** BILLSYNC_WAREHOUSE of all. */
+  readonly catalog: string;
   /** In front of the bucket, to take it away. */
   readonly s3: S3Proxy;
   readonly temporal: Machine;
@@ -36,8 +38,8 @@ export interface LakeMachines {
   readonly endpoints: readonly Machine[];
   readonly dashboard: Machine;
   readonly all: readonly Machine[];
-  /** A machine that is not started. */
-  spare(name: string, role: Role, clockMs?: number): Promise<Machine>;
+  /** A machine that is not started. @param settings replace those of the others */
+  spare(name: string, role: Role, clockMs?: number, settings?: Record<string, string>): Promise<Machine>;
   /** Queries PostgreSQL as its superuser, over a connection of its own. */
   query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   client(): Promise<pg.Client>;
@@ -144,12 +146,12 @@ export async function startLakeMachines(options: LakeMachinesOptions): Promise<L
     ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', LOG_LEVEL: 'info' },
   };
   const made: Machine[] = [];
-  const spare = async (name: string, role: Role, clockMs = options.clocks[name] ?? 0): Promise<Machine> => {
+  const spare: LakeMachines['spare'] = async (name, role, clockMs = options.clocks[name] ?? 0, own = {}) => {
     const clock = clockMs === 0 ? {} : { NODE_OPTIONS: movedClock(clockMs) };
     const machine = new Machine(
       name,
       role,
-      await createProduct({ service, settings: { ...shared, ...clock } }),
+      await createProduct({ service, settings: { ...shared, ...clock, ...own } }),
     );
     made.push(machine);
     return machine;
@@ -164,6 +166,7 @@ export async function startLakeMachines(options: LakeMachinesOptions): Promise<L
   ]);
   return {
     ...{ service, postgres, s3, temporal, workers, endpoints, dashboard, spare },
+    catalog: shared.BILLSYNC_WAREHOUSE,
     all: [temporal, ...workers, ...endpoints, dashboard],
     query: (text, values) => once(urlOf('billsync'), text, values),
     async client() {

@@ -110,7 +110,8 @@ test('stores rules by a command on one machine for the others, and exports every
   const [one, other] = [machine(0), machine(1)];
   const file = join(one, 'windows.yaml');
   writeFileSync(file, 'windows: [{ carrier: ups, days: soon }]');
-  const put = () => runCommand(['user-files', 'put', 'claim-windows.yaml', file], { env: envOf(one) });
+  const put = (dataDir = one, ...replaces: string[]) =>
+    runCommand(['user-files', 'put', 'claim-windows.yaml', file, ...replaces], { env: envOf(dataDir) });
   expect(await put()).toMatchObject({
     exitCode: EXIT.usage,
     stderr: expect.stringContaining('a number of days'),
@@ -119,6 +120,17 @@ test('stores rules by a command on one machine for the others, and exports every
   expect(await put()).toMatchObject({ exitCode: EXIT.done });
   const show = await runCommand(['user-files', 'show', 'claim-windows.yaml'], { env: envOf(other) });
   expect(show.stdout).toBe(readFileSync(file, 'utf8'));
+  const replaces = ['--replaces', /Version (\w+)/.exec(show.stderr)?.[1] ?? ''];
+  writeFileSync(file, 'windows: [{ carrier: ups, days: 40 }]');
+  expect(await put(one, ...replaces)).toMatchObject({ exitCode: EXIT.done });
+  const stored = readFileSync(file, 'utf8');
+  writeFileSync(file, 'windows: [{ carrier: ups, days: 50 }]');
+  for (const refused of [await put(other), await put(other, ...replaces)]) {
+    expect(refused.exitCode).toBe(EXIT.checkFailed);
+    expect(refused.stderr).toMatch(/- windows.*days: 40.*\+ windows.*days: 50/s);
+  }
+  const unchanged = await runCommand(['user-files', 'show', 'claim-windows.yaml'], { env: envOf(other) });
+  expect(unchanged.stdout).toBe(stored);
   const folder = join(other, 'exported');
   await runCommand(['user-files', 'export', folder], { env: envOf(other) });
   // The folder of a data folder: what was made over the lake is there with a DuckDB file, too.
