@@ -75,6 +75,8 @@ export function createForwardQueue({ concurrency = 32, firstBackoffMs = 1_000 } 
   function failed(entry: InboxEntry, atMs: number): number {
     const name = laneOf(entry);
     const lane = leave(name);
+    // A void that arrived meanwhile does not wait for a delivery that keeps failing.
+    lane.entries.sort((a, b) => Number(b.isVoid === true) - Number(a.isVoid === true));
     const waitMs = Math.min(MAX_BACKOFF_MS, firstBackoffMs * 2 ** Math.min(lane.failures, 16));
     lane.failures += 1;
     lane.notBeforeMs = atMs + waitMs;

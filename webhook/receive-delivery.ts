@@ -70,19 +70,14 @@ export function createReceiver(deps: ReceiveDeps) {
       }
       case 'event': {
         const { event } = parsed;
-        const { eventId, invoice } = event;
         if (isForeign(event, deps.partnerIds())) return refuse(foreignRefusal(event), body, receivedAt);
         reportOddities(parsed, receivedAt);
-        const { invoiceId } = invoice;
-        const content = contentOf(event);
-        const isVoid = EVENTS[event.eventType].status === 'voided';
-        const entry = { kind: 'event', eventId, receivedAt, invoiceId, code: null, isVoid, content } as const;
-        const status = await store(entry, body, parsed);
-        if (status !== 'other') return { statusCode: 200, status, eventId };
-        const other = { ...entry, eventId: idMadeFrom(eventId + content), code: REPEATED_ID };
-        const kept = await store(other, body);
-        if (kept === 'accepted') alertRepeatedId(eventId, invoiceId);
-        return { statusCode: 200, status: kept === 'accepted' ? kept : 'duplicate', eventId };
+        const { eventId } = event;
+        const { status, hasRepeatedId } = await storeEvent(event, receivedAt, (entry) =>
+          store(entry, body, entry.code === null ? parsed : undefined),
+        );
+        if (hasRepeatedId && status === 'accepted') alertRepeatedId(eventId, event.invoice.invoiceId);
+        return { statusCode: 200, status, eventId };
       }
     }
   }
@@ -220,6 +215,23 @@ export function createReceiver(deps: ReceiveDeps) {
       await Promise.all(background);
     },
   };
+}
+
+/** An event whose id another event had is stored under an id of its own. */
+export async function storeEvent(
+  event: InvoiceEvent,
+  receivedAt: string,
+  accept: (entry: InboxEntry) => Promise<Accepted>,
+): Promise<{ readonly status: Exclude<Accepted, 'other'>; readonly hasRepeatedId: boolean }> {
+  const { eventId, eventType, invoice } = event;
+  const content = contentOf(event);
+  const isVoid = EVENTS[eventType].status === 'voided';
+  const about = { receivedAt, invoiceId: invoice.invoiceId, code: null, isVoid, content };
+  const entry = { kind: 'event', eventId, ...about } as const;
+  const stored = await accept(entry);
+  if (stored !== 'other') return { status: stored, hasRepeatedId: false };
+  const other = { ...entry, eventId: idMadeFrom(eventId + content), code: REPEATED_ID };
+  return { status: (await accept(other)) === 'accepted' ? 'accepted' : 'duplicate', hasRepeatedId: true };
 }
 
 export function alertRefused(

@@ -4,8 +4,8 @@ import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import type { EventType } from '../lib/wire/names.ts';
 import { parseDelivery } from '../lib/wire/parse-delivery.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { Inbox } from './inbox/inbox.ts';
-import { isForeign } from './receive-delivery.ts';
+import type { Inbox, InboxEntry } from './inbox/inbox.ts';
+import { isForeign, storeEvent } from './receive-delivery.ts';
 
 export interface ReplayOptions {
   readonly archive: Archive;
@@ -79,20 +79,19 @@ export async function requeueDelivery(
     const reason = `Partner ${parsed.event.partnerId} is still not ours (BILLSYNC_PARTNER_ID).`;
     return { outcome: 'still-refused', code: 'foreign-partner', reason };
   }
-  const eventId = parsed.kind === 'event' ? parsed.event.eventId : parsed.eventId;
-  const entry = {
-    kind: parsed.kind,
-    eventId,
-    receivedAt: item.at,
-    invoiceId: parsed.kind === 'event' ? parsed.event.invoice.invoiceId : null,
-    code: null,
-  };
+  const { kind } = parsed;
+  const eventId = kind === 'event' ? parsed.event.eventId : parsed.eventId;
   if (deps.dryRun === true) {
-    return { outcome: (await deps.inbox.has(entry)) === 'no' ? 'requeued' : 'duplicate', eventId };
+    const isNew = (await deps.inbox.has({ kind, eventId })) === 'no';
+    return { outcome: isNew ? 'requeued' : 'duplicate', eventId };
   }
-  const stored = await deps.inbox.accept(entry, body);
+  const accept = (entry: InboxEntry) => deps.inbox.accept(entry, body);
+  const status =
+    kind === 'event'
+      ? (await storeEvent(parsed.event, item.at, accept)).status
+      : await accept({ kind, eventId, receivedAt: item.at, invoiceId: null, code: null });
   await deps.quarantine.remove(quarantineId);
-  return { outcome: stored === 'accepted' ? 'requeued' : 'duplicate', eventId };
+  return { outcome: status === 'accepted' ? 'requeued' : 'duplicate', eventId };
 }
 
 export async function discardQuarantined(

@@ -1,135 +1,143 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createForwardQueue } from '../../webhook/forward-queue.ts';
 import type { InboxEntry } from '../../webhook/inbox/inbox.ts';
 
-let count = 0;
-function anEntry(invoiceId: string | null, kind: InboxEntry['kind'] = 'event'): InboxEntry {
-  count += 1;
-  return { kind, eventId: `e${count}`, receivedAt: new Date(count).toISOString(), invoiceId, code: null };
+const CONCURRENCY = 3;
+const GATE_MS = 5_000;
+const FAILURES_TO_CLOSE = 5;
+
+interface Act {
+  readonly kind: 'add' | 'again' | 'take' | 'done' | 'fail' | 'wait';
+  readonly lane: number;
+  readonly isVoid: boolean;
+  readonly which: number;
 }
 
-describe('forward queue', () => {
-  test('processes the events of one invoice in sequence, of others in parallel', () => {
-    const queue = createForwardQueue();
-    const [a1, a2, b1] = [anEntry('a'), anEntry('A'), anEntry('b')];
-    for (const entry of [a1, a2, b1, a1]) queue.add(entry);
-    expect([queue.take(0), queue.take(0), queue.take(0)]).toEqual([a1, b1, null]);
-    queue.done(a1);
-    expect(queue.take(0)).toEqual(a2);
-    expect(queue.oldestReceivedAt()).toBe(a2.receivedAt);
-  });
+const acts: fc.Arbitrary<readonly Act[]> = fc.array(
+  fc.record({
+    kind: fc.constantFrom('add', 'add', 'again', 'take', 'take', 'done', 'fail', 'fail', 'wait'),
+    ...{ lane: fc.nat({ max: 4 }), isVoid: fc.boolean(), which: fc.nat({ max: 9 }) },
+  }),
+  { maxLength: 60 },
+);
 
-  test('takes a void before other events of its invoice', () => {
-    const queue = createForwardQueue();
-    const [a1, a2] = [anEntry('a'), anEntry('a')];
-    const [void1, void2] = [anEntry('a'), anEntry('a')].map((entry) => ({ ...entry, isVoid: true }));
-    if (void1 === undefined || void2 === undefined) throw new Error('no voids');
-    for (const entry of [a1, a2, void1]) queue.add(entry);
-    expect(queue.take(0)).toEqual(void1);
-    queue.add(void2);
-    const order = [void1, void2, a1, a2];
-    for (const [index, entry] of order.entries()) {
-      queue.done(entry);
-      expect(queue.take(0)).toEqual(order[index + 1] ?? null);
-    }
-  });
+let count = 0;
+/** Lane 0 is of deliveries without an invoice, which wait for nothing; an id counts in any case. */
+function anEntry({ lane, isVoid, which }: Act): InboxEntry {
+  count += 1;
+  const invoiceId = which % 2 === 0 ? `invoice-${lane}` : `INVOICE-${lane}`;
+  const common = { eventId: `e${count}`, receivedAt: new Date(count * 1_000).toISOString(), code: null };
+  if (lane === 0) return { ...common, kind: which % 2 === 0 ? 'refused' : 'test', invoiceId };
+  return { ...common, kind: 'event', invoiceId, isVoid };
+}
 
-  test('doubles the delay of a failing invoice up to a minute', () => {
-    const queue = createForwardQueue();
-    const [poison, behind] = [anEntry('a'), anEntry('a')];
-    queue.add(poison);
-    queue.add(behind);
-    const waits: number[] = [];
-    let atMs = 0;
-    for (let i = 0; i < 9; i += 1) {
-      expect(queue.take(atMs)).toEqual(poison);
-      const waitMs = queue.failed(poison, atMs);
-      waits.push(waitMs);
-      expect(queue.take(atMs + waitMs - 1)).toBeNull();
-      const other = anEntry(`other-${i}`);
-      queue.add(other);
-      expect(queue.take(atMs)).toEqual(other);
-      queue.done(other);
-      atMs += waitMs;
-      expect(queue.nextAtMs()).toBe(atMs);
-    }
-    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-  });
+/** What the comments of the queue promise, computed from what was done with it. */
+class Model {
+  readonly known: InboxEntry[] = [];
+  readonly inFlight: InboxEntry[] = [];
+  readonly #failures = new Map<string, number>();
+  readonly #notBefore = new Map<string, number>();
+  inRow = 0;
+  gateAt = 0;
 
-  test('probes with one event while all fail, and resumes after a success', () => {
-    const queue = createForwardQueue();
-    for (let i = 0; i < 100; i += 1) queue.add(anEntry(`i${i}`));
-    const first = Array.from({ length: 40 }, () => queue.take(0)).filter((entry) => entry !== null);
-    expect(first).toHaveLength(32);
-    for (const entry of first) queue.failed(entry, 0);
-    expect(queue.isGateClosed()).toBe(true);
-    let atMs = 0;
-    for (let i = 0; i < 20; i += 1) {
-      expect(queue.take(atMs)).toBeNull();
-      const nextMs = queue.nextAtMs() ?? Number.NaN;
-      expect(nextMs - atMs).toBeGreaterThan(0);
-      expect(nextMs - atMs).toBeLessThanOrEqual(5_000);
-      atMs = nextMs;
-      const probe = queue.take(atMs);
-      expect(probe).not.toBeNull();
-      expect(queue.take(atMs)).toBeNull();
-      if (probe !== null && i < 19) queue.failed(probe, atMs);
-      if (probe !== null && i === 19) queue.done(probe);
-    }
-    const after = Array.from({ length: 100 }, () => {
-      const entry = queue.take(atMs);
-      if (entry !== null) queue.done(entry);
-      return entry;
+  laneOf({ kind, invoiceId, eventId }: InboxEntry): string {
+    return kind === 'event' ? (invoiceId ?? '').toLowerCase() : eventId;
+  }
+
+  get isClosed(): boolean {
+    return this.inRow >= FAILURES_TO_CLOSE;
+  }
+
+  /** Of each lane that has nothing in flight, the entries that may be next. */
+  mayTake(atMs: number): readonly InboxEntry[] {
+    if (this.inFlight.length >= (this.isClosed ? 1 : CONCURRENCY)) return [];
+    if (this.isClosed && atMs < this.gateAt) return [];
+    const busy = new Set(this.inFlight.map((entry) => this.laneOf(entry)));
+    const lanes = Map.groupBy(this.known, (entry) => this.laneOf(entry));
+    return [...lanes].flatMap(([lane, entries]) => {
+      if (busy.has(lane) || (this.#notBefore.get(lane) ?? 0) > atMs) return [];
+      const voids = entries.filter(({ isVoid }) => isVoid);
+      return voids.length > 0 ? voids : entries.slice(0, 1);
     });
-    expect(after.filter((entry) => entry !== null)).toHaveLength(99);
-    expect(queue.size()).toBe(0);
-  });
+  }
 
-  test('does not hold test events and refused deliveries', () => {
-    const queue = createForwardQueue();
-    queue.add(anEntry('a'));
-    queue.add(anEntry('a', 'refused'));
-    queue.add(anEntry('a', 'test'));
-    expect([queue.take(0), queue.take(0), queue.take(0)].filter((entry) => entry !== null)).toHaveLength(3);
-  });
+  fail(entry: InboxEntry, atMs: number): number {
+    const lane = this.laneOf(entry);
+    const failures = this.#failures.get(lane) ?? 0;
+    const waitMs = Math.min(60_000, 1_000 * 2 ** failures);
+    this.#failures.set(lane, failures + 1);
+    this.#notBefore.set(lane, atMs + waitMs);
+    this.inRow += 1;
+    if (this.isClosed) this.gateAt = atMs + GATE_MS;
+    return waitMs;
+  }
 
-  test('forwards everything in order per invoice after any failures', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }),
-        fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
-        (invoices, random) => {
-          const queue = createForwardQueue({ concurrency: 3 });
-          const entries = invoices.map((invoice) => anEntry(`i${invoice}`));
-          for (const entry of entries) queue.add(entry);
-          const sent: InboxEntry[] = [];
-          const taken: InboxEntry[] = [];
-          let failuresLeft = 60;
-          let atMs = 0;
-          while (queue.size() > 0) {
-            const entry = queue.take(atMs);
-            if (entry !== null) taken.push(entry);
-            const isFull = entry === null;
-            const roll = random.next().value ?? 0;
-            const finished = isFull || roll > 1 ? taken.shift() : undefined;
-            if (finished !== undefined && roll % 2 === 0 && failuresLeft > 0) {
-              failuresLeft -= 1;
-              queue.failed(finished, atMs);
-            } else if (finished !== undefined) {
-              queue.done(finished);
-              sent.push(finished);
-            } else if (isFull) atMs = Math.max(atMs + 1, queue.nextAtMs() ?? 0);
-          }
-          expect(sent).toHaveLength(entries.length);
-          for (const invoice of new Set(entries.map((entry) => entry.invoiceId))) {
-            const order = (list: InboxEntry[]): string[] =>
-              list.filter((entry) => entry.invoiceId === invoice).map((entry) => entry.eventId);
-            expect(order(sent)).toEqual(order(entries));
-          }
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+  done(entry: InboxEntry): void {
+    const lane = this.laneOf(entry);
+    this.known.splice(this.known.indexOf(entry), 1);
+    this.#failures.delete(lane);
+    this.#notBefore.delete(lane);
+    // A success shows that Temporal is back.
+    if (this.isClosed) this.#notBefore.clear();
+    this.inRow = 0;
+  }
+}
+
+test('deliveries are taken in order of each invoice, voids first, with growing pauses after failures, one at a time while all fail', () => {
+  fc.assert(
+    fc.property(acts, (drawn) => {
+      const queue = createForwardQueue({ concurrency: CONCURRENCY });
+      const model = new Model();
+      let atMs = 0;
+      const take = () => {
+        const candidates = model.mayTake(atMs);
+        const entry = queue.take(atMs);
+        if (candidates.length === 0) return expect(entry).toBeNull();
+        expect(candidates).toContain(entry);
+        if (entry !== null) model.inFlight.push(entry);
+      };
+      for (const act of drawn) {
+        const [entry] = model.inFlight.splice(act.which % Math.max(1, model.inFlight.length), 1);
+        const isEnd = act.kind === 'done' || act.kind === 'fail';
+        if (entry !== undefined && !isEnd) model.inFlight.push(entry);
+        if (act.kind === 'add') {
+          const added = anEntry(act);
+          queue.add(added);
+          model.known.push(added);
+        }
+        if (act.kind === 'again') for (const one of model.known) queue.add({ ...one });
+        if (act.kind === 'take') take();
+        if (act.kind === 'wait') atMs = queue.nextAtMs() ?? atMs;
+        if (entry !== undefined && act.kind === 'done') {
+          queue.done(entry);
+          model.done(entry);
+        }
+        if (entry !== undefined && act.kind === 'fail')
+          expect(queue.failed(entry, atMs)).toBe(model.fail(entry, atMs));
+        expect(queue.size()).toBe(model.known.length);
+        expect(queue.oldestReceivedAt()).toBe(model.known[0]?.receivedAt ?? null);
+        expect([queue.isGateClosed(), queue.isFailing()]).toEqual([model.isClosed, model.inRow > 0]);
+      }
+      for (const entry of model.inFlight.splice(0)) {
+        queue.done(entry);
+        model.done(entry);
+      }
+      while (model.known.length > 0) {
+        if (model.mayTake(atMs).length === 0) {
+          const next = queue.nextAtMs() ?? 0;
+          expect(next).toBeGreaterThan(atMs);
+          expect(model.mayTake(next - 1)).toEqual([]);
+          atMs = next;
+        }
+        take();
+        const [entry] = model.inFlight.splice(0);
+        if (entry === undefined) break;
+        queue.done(entry);
+        model.done(entry);
+      }
+      expect([model.known, queue.take(atMs), queue.nextAtMs()]).toEqual([[], null, null]);
+    }),
+    { numRuns: 600 },
+  );
 });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { InvoiceEvent } from '../../lib/wire/invoice-event.ts';
-import { startForwarder } from '../../webhook/forwarder.ts';
 import { createReceiver } from '../../webhook/receive-delivery.ts';
-import { discardQuarantined, replayEvents, requeueDelivery } from '../../webhook/requeue.ts';
+import { discardQuarantined, replayEvents } from '../../webhook/requeue.ts';
 import { anArchivedEvent, anEvent } from '../archive/an-event.ts';
-import { aDelivery, drained, openParts, type Parts } from './a-delivery.ts';
+import { aDelivery, openParts, type Parts } from './a-delivery.ts';
 
 describe('replayEvents', () => {
   async function anArchive(): Promise<Parts & { invoiceId: string }> {
@@ -58,39 +57,6 @@ describe('requeueDelivery', () => {
     const [thing] = await parts.quarantine.list();
     return { ...parts, eventId, quarantineId: thing?.quarantineId ?? '' };
   }
-
-  test('processes a refused delivery after the fix like any other', async () => {
-    const parts = await refused();
-    const { archive, quarantineId, eventId } = parts;
-    const sent: InvoiceEvent[] = [];
-    const forwarder = startForwarder({
-      ...parts,
-      send: async (event) => void sent.push(event),
-      timing: { pollMs: 20 },
-    });
-    await drained(parts);
-    expect((await archive.event(eventId))?.verdict).toBe('quarantined');
-    expect(await requeueDelivery(quarantineId, { ...parts, dryRun: true })).toEqual({
-      outcome: 'requeued',
-      eventId,
-    });
-    expect(await parts.quarantine.list()).toHaveLength(1);
-    expect(await requeueDelivery(quarantineId, parts)).toEqual({ outcome: 'requeued', eventId });
-    await drained(parts);
-    await forwarder.close();
-    expect(sent.map((event) => event.eventId)).toEqual([eventId]);
-    expect(await archive.event(eventId)).toMatchObject({ verdict: 'accepted', event: { eventId } });
-    expect(await parts.quarantine.list()).toEqual([]);
-  });
-
-  test('keeps it with the reason without a fix', async () => {
-    const parts = await refused();
-    const { quarantineId } = parts;
-    const outcome = await requeueDelivery(quarantineId, { ...parts, partnerIds: () => ['another'] });
-    expect(outcome).toMatchObject({ outcome: 'still-refused', code: 'foreign-partner' });
-    expect(await parts.quarantine.list()).toHaveLength(1);
-    expect(await requeueDelivery('d-0000000000000000', parts)).toEqual({ outcome: 'not-found' });
-  });
 
   test('records who discarded it', async () => {
     const { archive, quarantine, quarantineId } = await refused();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
@@ -111,41 +110,6 @@ describe('answers', () => {
     const statuses = replies.map((reply) => reply.body.status);
     expect(statuses.filter((status) => status === 'accepted')).toHaveLength(1);
     expect(statuses.filter((status) => status === 'duplicate')).toHaveLength(39);
-  });
-
-  test('keeps and ignores a test event, apart from a real event of the same id', async () => {
-    const { url, inbox } = await start();
-    const eventId = randomUUID();
-    const body = aDelivery({ metadata: { eventId, testEvent: true }, payload: { fileSizeBytes: 'x' } }).body;
-    for (let i = 0; i < 2; i += 1) {
-      expect(await deliver(url, body)).toMatchObject({
-        statusCode: 200,
-        body: { status: 'ignored', eventId },
-      });
-    }
-    expect(await inbox.has({ kind: 'test', eventId })).toBe('pending');
-    expect((await deliver(url, aDelivery({ metadata: { eventId } }).body)).body.status).toBe('accepted');
-  });
-
-  test.each([
-    ['unknown-event-type', { eventType: 'invoice_paid' }],
-    ['unknown-schema-version', { payloadSchemaVersion: 'v2' }],
-    ['foreign-partner', { partnerId: '99999999-9999-9999-9999-999999999999' }],
-  ])('quarantines %s with 202, and answers duplicate afterwards', async (code, metadata) => {
-    const { url, quarantine } = await start();
-    const { eventId, body } = aDelivery({ metadata });
-    expect(await deliver(url, body)).toMatchObject({
-      statusCode: 202,
-      body: { status: 'quarantined', eventId },
-    });
-    expect(await deliver(url, body)).toMatchObject({
-      statusCode: 200,
-      body: { status: 'duplicate', eventId },
-    });
-    const items = await quarantine.list();
-    expect(items).toMatchObject([{ kind: 'delivery', code, eventId }]);
-    const found = await quarantine.show(items[0]?.quarantineId ?? '');
-    expect(Buffer.from(found?.body ?? []).toString()).not.toContain('presigned-secret');
   });
 
   test.each([

@@ -48,17 +48,6 @@ describe('inbox', () => {
     expect(opened).toContain(join(root, 'pending'));
   });
 
-  test('accepts a delivery once, before and after it was trimmed', async () => {
-    const entry = anEntry();
-    expect(await inbox.accept(entry, body)).toBe('accepted');
-    expect(await inbox.accept({ ...entry, eventId: entry.eventId.toUpperCase() }, body)).toBe('duplicate');
-    expect(await inbox.has(entry)).toBe('pending');
-    await inbox.trim(entry);
-    expect(await inbox.has(entry)).toBe('done');
-    expect(await inbox.accept(entry, body)).toBe('duplicate');
-    expect(await (await openInbox(root)).accept(entry, body)).toBe('duplicate');
-  });
-
   test('accepts one of 60 concurrent deliveries through two inboxes', async () => {
     const other = await openInbox(root);
     const entry = anEntry();
@@ -91,16 +80,6 @@ describe('inbox', () => {
     expect(await (await openInbox(root)).pending()).toEqual(entries);
     const [first] = entries;
     expect(await inbox.pending((key) => key === first?.eventId)).toEqual(entries.slice(1));
-  });
-
-  test('keeps test events and refused deliveries apart from real events', async () => {
-    const { eventId } = anEntry();
-    for (const kind of ['test', 'refused', 'event'] as const) {
-      expect(await inbox.accept(anEntry({ eventId, kind }), body)).toBe('accepted');
-    }
-    for (const kind of ['test', 'refused', 'event'] as const) {
-      expect(await inbox.accept(anEntry({ eventId, kind }), body)).toBe('duplicate');
-    }
   });
 
   test('stores a batch in one file and handles its entries separately', async () => {
