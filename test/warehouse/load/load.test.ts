@@ -157,16 +157,6 @@ describe('load', () => {
     ]);
   });
 
-  test('refuses a file that a spreadsheet has changed unless the person accepts it', async () => {
-    const bytes = aCsv([{ 'Tracking Number': '1.23457E+14' }]);
-    const request = { announcedSha256: null, source: 'file' } as const;
-    expect(await loadCsv(t, bytes, request)).toMatchObject({ outcome: 'rejected', findingCount: 1 });
-    expect(await loadCsv(t, bytes, { ...request, acceptsSpreadsheet: true })).toMatchObject({
-      outcome: 'loaded',
-      isDamaged: true,
-    });
-  });
-
   test('marks a load unproved without hash and header, and proved once the event arrives', async () => {
     const bytes = aCsv();
     expect(await loadCsv(t, bytes, { announcedSha256: null, source: 'file' })).toMatchObject({
