@@ -1,6 +1,5 @@
 /** The set-up that chaos programs share: a foreign service, the product on a folder of its own, and the verdict at the end. */
 
-import { settled } from '../support/billing-traffic.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { checkInvariants, type Truth, type Violation } from '../support/invariants.ts';
 import { createProduct, type Product, type ProductOptions } from '../support/processes/product.ts';
@@ -83,27 +82,6 @@ export async function sendAll(rig: Rig, events: readonly string[]): Promise<void
     const status = await send(rig, text);
     if (status !== 200) throw new Error(`The endpoint answered ${status}.`);
   }
-}
-
-/**
- * Sends events to `up` without any fault of the machine and checks the result.
- *
- * @param options.sendEvents resolves with the truth after the last delivery
- * @returns with the seconds from the last delivery until every invoice was settled
- */
-export function runUndisturbed(options: {
-  readonly overdueAfter: string;
-  readonly sendEvents: (rig: Rig) => Promise<() => Truth>;
-}): Promise<Verdict & { readonly secondsToSettle: number }> {
-  return withRig({ settings: { BILLSYNC_OVERDUE_AFTER: options.overdueAfter } }, async (rig) => {
-    await rig.product.start('up');
-    const truth = await options.sendEvents(rig);
-    const sentMs = Date.now();
-    await settled(rig.product.dataDir, truth(), SETTLED_WITHIN_MS);
-    const secondsToSettle = Math.round((Date.now() - sentMs) / 1_000);
-    await rig.product.stop('up');
-    return { ...(await verdictOf(rig, truth())), secondsToSettle };
-  });
 }
 
 export function describeVerdict({ violations, complaints }: Verdict): readonly string[] {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createHealth, startChecks } from '../../lib/health/health.ts';
@@ -6,10 +5,12 @@ import { memoryAlerts } from '../support/memory-alerts.ts';
 
 test('runs at its interval beside failing and hung checks', async () => {
   const lines: string[] = [];
-  const checks = startChecks({
-    log: pino({}, { write: (line: string) => void lines.push(line) }),
-    ...{ health: createHealth(), alerts: memoryAlerts().alerts },
-  });
+  const start = () =>
+    startChecks({
+      log: pino({}, { write: (line: string) => void lines.push(line) }),
+      ...{ health: createHealth(), alerts: memoryAlerts().alerts },
+    });
+  const checks = start();
   const runs = { quick: 0, slow: 0, hanging: 0 };
   let isAborted = false;
   const count = (name: 'quick' | 'slow') => (): void => {
@@ -41,6 +42,14 @@ test('runs at its interval beside failing and hung checks', async () => {
   await checks.close();
   expect(isAborted).toBe(true);
   const { quick } = runs;
-  await sleep(30);
+  // Others with the same interval run meanwhile.
+  const others = start();
+  let later = 0;
+  const run = (): void => {
+    later += 1;
+  };
+  others.add({ component: 'later', everyMs: 5, run });
+  await expect.poll(() => later).toBeGreaterThan(3);
+  await others.close();
   expect(runs.quick).toBe(quick);
 });

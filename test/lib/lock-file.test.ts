@@ -46,7 +46,12 @@ describe('the lock of the warehouse', () => {
   test('of this machine is checked by pid', async () => {
     const path = join(folder, 'here.lock');
     const { namespace: _, ...withoutNamespace } = ofAnotherContainer;
-    await writeFile(path, JSON.stringify({ ...withoutNamespace, pid: process.pid }));
-    expect(await lockOwner(path)).toBeNull();
+    const ownerOf = async (pid: number, started: string | null) => {
+      await writeFile(path, JSON.stringify({ ...withoutNamespace, pid, started }));
+      return lockOwner(path);
+    };
+    // Another process has the pid of an owner that has ended.
+    for (const pid of [process.pid, process.ppid]) expect(await ownerOf(pid, '1')).toBeNull();
+    expect(await ownerOf(process.ppid, null)).toMatchObject({ pid: process.ppid });
   });
 });

@@ -346,32 +346,3 @@ describe('any file', () => {
     ).toContain('line 3 has the same month, from_currency and to_currency as');
   });
 });
-
-describe('payments', () => {
-  const invoice = (tenant: string, due: string, cost: string) =>
-    anInvoice([aShipment({ tenant, cost })], { number: 'INV-1', due });
-  const owed = async (lines: readonly string[], filters = {}) => {
-    const payments = await table('payments', 'invoice_number,currency_code,amount,tenant', ...lines);
-    const invoices = [invoice('Acme', '2026-03-25', '100'), invoice('Beta', '2026-03-20', '100')];
-    const result = await runReportOn('register', invoices, { tables: { payments }, filters });
-    return cells(result, 'tenant', 'total', 'open_amount');
-  };
-
-  test('of a number that two invoices share are subtracted once, from the earliest due date', async () => {
-    // Beta's is due first: 100 of 150 pay it, and 50 are left for Acme's.
-    const expected = [
-      ['Beta', '100.0000', '0.0000'],
-      ['Acme', '100.0000', '50.0000'],
-    ];
-    expect(await owed(['INV-1,USD,150,'])).toEqual(expected);
-    // Filters do not change it.
-    expect(await owed(['INV-1,USD,150,'], { tenants: ['Acme'] })).toEqual(expected.slice(1));
-  });
-
-  test('of a named tenant are subtracted from its own invoice, including an overpayment', async () => {
-    expect(await owed(['INV-1,USD,130,ACME', 'INV-1,USD,-5,tenant-beta', 'INV-9,USD,7,'])).toEqual([
-      ['Beta', '100.0000', '105.0000'],
-      ['Acme', '100.0000', '-30.0000'],
-    ]);
-  });
-});

@@ -46,6 +46,7 @@ describe('six months of six tenants', () => {
     }
     const rowsOf = ({ planted }: PlannedInvoice): readonly number[] =>
       planted.filter(({ what }) => what === 'credit').map(({ rowNumber }) => rowNumber);
+    expect(plan.flatMap(rowsOf)).not.toEqual([]);
     for (const planned of plan)
       expect(rowsOf(planned)).toEqual(
         linesOf(planned).flatMap(({ billingCost }, at) => (billingCost.startsWith('-') ? [at + 1] : [])),

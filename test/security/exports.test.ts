@@ -99,7 +99,9 @@ test('escapes invisible characters in CSV and charts, not in Parquet and JSON', 
     expect((await trackingNumbersIn(parquet)).sort()).toEqual([...names].sort());
     const result = await own.run('carriers');
     const raw = new RegExp(unseen.map((letter) => letter.slice(0, 2).replace('[', '')).join('|'), 'u');
-    for (const { wide, narrow, description } of await drawCharts(result))
+    const charts = await drawCharts(result);
+    expect(charts).not.toEqual([]);
+    for (const { wide, narrow, description } of charts)
       for (const drawn of [wide.svg, JSON.stringify(narrow), description]) expect(drawn).not.toMatch(raw);
     const seen = parse<Record<string, string>>(renderCsv(result), { columns: true });
     expect(seen.map(({ carrier }) => carrier).sort()).toEqual(names.map(visible).sort());

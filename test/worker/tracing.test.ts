@@ -69,7 +69,9 @@ async function forwardAll(rig: Rig): Promise<readonly InvoiceEvent[]> {
     const at = { receivedAt: new Date().toISOString(), invoiceId: invoice.invoiceId };
     await inbox.accept({ kind: 'event', eventId, code: null, ...at }, Buffer.from(body));
   }
-  for (const entry of await inbox.pending()) expect(await forwardEntry(entry, deps)).toBe('sent');
+  const pending = await inbox.pending();
+  expect(pending).toHaveLength(rig.service.events.length);
+  for (const entry of pending) expect(await forwardEntry(entry, deps)).toBe('sent');
   await archive.close();
   return sent;
 }

@@ -291,7 +291,9 @@ describe('claims in pages', { shuffle: false }, () => {
     expect(keys.length).toBeGreaterThan(0);
     expect(new Set(keys).size).toBe(keys.length);
     const claims = await disputes.list();
-    for (const { claim_id, state } of lines.filter(({ claim_id }) => claim_id !== null))
+    const claimed = lines.filter(({ claim_id }) => claim_id !== null);
+    expect(claimed).not.toEqual([]);
+    for (const { claim_id, state } of claimed)
       expect([claims.claims.some(({ id }) => id === claim_id), state], claim_id ?? '').toEqual([
         true,
         expect.not.stringMatching('new'),

@@ -21,7 +21,6 @@ const announced = () =>
   anEvent('invoice_finalized', {
     ...{ header: HEADER, fileHashSha256: sha256(GENUINE), fileSizeBytes: GENUINE.length },
   });
-const CONTRADICTS = [{ rule: 'announced-hash', stated: sha256(GENUINE), found: sha256(COPY) }];
 
 const imported = async (
   bytes: Buffer,
@@ -99,45 +98,6 @@ describe('a copy of a file whose hash the service named', () => {
     await expectRebuiltEqual();
     expect(await imported(GENUINE, { lookUp: SERVICE })).toMatchObject({ proof: 'hash', outrankedBy: null });
     expect(await counting()).toMatchObject({ state: 'loaded', version: 2, proof: 'hash' });
-    await expectRebuiltEqual();
-  });
-
-  test('is replaced by the genuine file once its hash is named', async () => {
-    expect(await imported(COPY)).toMatchObject({ proof: 'unproved', outrankedBy: null });
-    await t.record([announced()]);
-    // It came before the announcement, so it counts until the genuine file is there.
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ loadedSha256: sha256(COPY) });
-    expect(await imported(COPY)).toMatchObject({
-      outcome: 'already_loaded',
-      discrepancies: expect.arrayContaining(CONTRADICTS),
-    });
-    expect(await imported(GENUINE)).toMatchObject({ version: 2, proof: 'announced', discrepancies: [] });
-    expect(await counting()).toMatchObject({ version: 2, proof: 'announced' });
-    await expectRebuiltEqual();
-  });
-
-  test('replaces an earlier file without a named hash, until the service names the hash of that one', async () => {
-    await imported(GENUINE);
-    expect(await imported(COPY)).toMatchObject({ version: 2, outrankedBy: null });
-    expect(await counting()).toMatchObject({ version: 2, proof: 'unproved' });
-    expect(await imported(GENUINE, { lookUp: SERVICE })).toMatchObject({
-      ...{ outcome: 'already_loaded', version: 1, outrankedBy: null, proof: 'hash' },
-    });
-    expect(await counting()).toMatchObject({ version: 1, proof: 'hash', discrepancy_rules: null });
-    await expectRebuiltEqual();
-  });
-
-  test('is not replaced by an export without a hash, but by one that the service names later', async () => {
-    await t.record([announced()]);
-    await loadCsv(t, GENUINE);
-    const outrankedBy = { version: 1, sha256: sha256(GENUINE), proof: 'announced' };
-    const exported = await loadCsv(t, COPY, { source: 'export', announcedSha256: null });
-    expect(exported).toMatchObject({ outcome: 'loaded', version: 2, outrankedBy });
-    expect(await counting()).toMatchObject({ version: 1, proof: 'announced' });
-    expect(await loadCsv(t, COPY, { source: 'regenerate' })).toMatchObject({ version: 2, outrankedBy: null });
-    const other = aCsv([{ 'Billing Cost': '3' }, { 'Billing Cost': '7' }]);
-    expect(await loadCsv(t, other, { source: 'regenerate' })).toMatchObject({ outrankedBy: null });
-    expect(await counting()).toMatchObject({ version: 3, proof: 'hash' });
     await expectRebuiltEqual();
   });
 });

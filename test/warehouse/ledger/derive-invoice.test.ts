@@ -53,48 +53,7 @@ const load = (loadId: number, minute: number, sha: string): InvoiceLines['loads'
   loaded_at: at(minute),
 });
 
-const LINE = {
-  ...{ is_open: true, code: null, reason: null },
-  ...{ kind: null, decided_by: null, file_sha256: null, after_version: null, names: null },
-} as const;
-
 describe('deriveInvoice', () => {
-  test('uses the last answer of the service, else the newest event', () => {
-    const details = (minute: number, cells: Partial<Evidence> = {}) =>
-      evidence('details', minute, {
-        ...{ event_id: null, event_type: null, invoice_status: 'finalized', stated_total: '95.04' },
-        entry: minute,
-        ...cells,
-      });
-    const finalized = evidence('invoice_finalized', 5, { stated_total: '94.04' });
-    const total = (...lines: readonly Evidence[]) =>
-      deriveInvoice({ evidence: lines, loads: [], attention: [] })?.row.stated_total;
-    expect(total(finalized, details(6))).toBe('95.04');
-    expect(total(finalized, details(4))).toBe('95.04');
-    expect(total(details(7, { stated_total: '96.04', recorded_at: at(2) }), details(6))).toBe('96.04');
-    expect(total(finalized, evidence('invoice_finalized', 6, { stated_total: '1.00' }))).toBe('1.00');
-    expect(total(finalized, details(6, { invoice_status: null }))).toBe('95.04');
-    expect(total(evidence('invoice_created', 1), details(6, { invoice_status: null }))).toBe('95.04');
-    expect(total(finalized, details(6, { invoice_status: 'draft' }))).toBe('94.04');
-    expect(total(finalized, evidence('invoice_voided', 9, { stated_total: '0' }))).toBe('94.04');
-  });
-
-  test('takes the event received later for the newer one of two with the same time, whatever their ids are', () => {
-    const [first, second] = ['z', 'a'].map((id, n) =>
-      evidence('invoice_finalized', 5 + n, {
-        ...{ event_id: id, event_time: at(5), announced_sha256: id, stated_total: `${n}.00` },
-      }),
-    ) as [Evidence, Evidence];
-    const loads = [load(1, 7, 'a'), load(2, 8, 'z')];
-    for (const lines of [
-      [first, second],
-      [second, first],
-    ]) {
-      const row = deriveInvoice({ evidence: lines, loads, attention: [] })?.row;
-      expect(row).toMatchObject({ current_load_id: 1, stated_total: '1.00', event_id: 'a' });
-    }
-  });
-
   test('compares the file that counts with the newest announcement', () => {
     const announced = (minute: number, hash: string, size: number | null = null) =>
       evidence('invoice_finalized', minute, { announced_sha256: hash, announced_size_bytes: size });
@@ -119,30 +78,5 @@ describe('deriveInvoice', () => {
     const encoded = [{ ...load(1, 4, 'b'), encoded_sha256: 'a' }];
     expect(found({ evidence: [announced(1, 'a', 10)], loads: encoded, attention: [] })).toEqual([]);
     expect(found({ evidence: [announced(1, 'c', 1)], loads: encoded, attention: [] })).toHaveLength(1);
-  });
-
-  test('lets a void win whatever else is known', () => {
-    const lines = { evidence: [evidence('invoice_voided', 1)], loads: [load(1, 4, 'a')], attention: [] };
-    expect(deriveInvoice(lines)?.row).toMatchObject({
-      state: 'voided',
-      state_since: at(1),
-      current_load_id: 1,
-    });
-  });
-
-  test('clears the attention with a later load, not with an earlier one', () => {
-    const attention = [{ ...LINE, recorded_at: at(3), code: 'csv-rejected', reason: 'why' }];
-    const of = (minute: number): InvoiceLines => ({
-      evidence: [evidence('invoice_finalized', 1)],
-      loads: [load(1, minute, 'a')],
-      attention,
-    });
-    expect(deriveInvoice(of(4))?.row.state).toBe('loaded');
-    expect(deriveInvoice(of(2))?.row).toMatchObject({
-      state: 'needs_attention',
-      reason_code: 'csv-rejected',
-      reason: 'why',
-      state_since: at(3),
-    });
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, type TestWarehouse } from '../support.ts';
+import { anEvent, aWarehouse, INVOICE, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;
 beforeEach(async () => {
@@ -8,38 +8,6 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 describe('ingestArchive', () => {
-  test('ends in the same row for every permutation with repeats, in the real warehouse', async () => {
-    const file = await archiveCsv(t, aCsv());
-    const events = [
-      anEvent('invoice_created', { eventId: '00000000-0000-4000-8000-000000000001' }),
-      anEvent('invoice_finalized', {
-        eventId: '00000000-0000-4000-8000-000000000002',
-        fileHashSha256: file.sha256,
-      }),
-      anEvent('invoice_voided', { eventId: '00000000-0000-4000-8000-000000000003' }),
-    ] as const;
-    const [created, finalized, voided] = events;
-    const orders = [
-      [created, finalized, voided],
-      [voided, finalized, created],
-      [finalized, created, finalized, voided],
-      [voided, voided, created, finalized],
-      [finalized, voided, created],
-    ];
-    for (const [index, order] of orders.entries()) {
-      const invoiceId = `11111111-1111-4111-8111-00000000000${index}`;
-      for (const event of order) {
-        const ofThis = { ...event, eventId: event.eventId.replace('00000000', `0000000${index}`) };
-        const inner = { ...event.event, invoice: { ...event.event?.invoice, invoiceId } };
-        await t.record([{ ...ofThis, event: inner as typeof event.event }]);
-      }
-    }
-    const rows = await t.query(
-      'select distinct * exclude (invoice_id, event_id) from internal.invoice_state',
-    );
-    expect(rows).toMatchObject([{ state: 'voided', invoice_number: 'INV-1' }]);
-  });
-
   test('derives the same row from events recorded at once or late', async () => {
     const void_ = anEvent('invoice_voided', { receivedAt: '2026-02-28T23:00:00.000Z' });
     const created = anEvent('invoice_created', { receivedAt: '2026-02-28T22:00:00.000Z' });
@@ -102,35 +70,7 @@ describe('ingestArchive', () => {
   });
 });
 
-describe('markNeedsAttention and clearNeedsAttention', () => {
-  test('set a reason and derive the state again', async () => {
-    await t.record([anEvent('invoice_finalized')]);
-    await t.warehouse.markNeedsAttention({
-      invoiceId: INVOICE,
-      code: 'not-exported',
-      reason: 'The file is missing.',
-    });
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({
-      state: 'needs_attention',
-      reasonCode: 'not-exported',
-      reason: 'The file is missing.',
-    });
-    await t.warehouse.clearNeedsAttention(INVOICE);
-    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'finalized', reason: null });
-  });
-});
-
 describe('recordDetails', () => {
-  test('fills missing fields and ranks by status', async () => {
-    await t.record([anEvent('invoice_created', { header: { invoiceTotalAmount: '1.00' } })]);
-    const header = { invoiceTotalAmount: '2.00', invoiceNumber: 'FROM-DETAILS' };
-    await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'finalized', header });
-    const stated = 'select state, stated_total_text, invoice_number, partner_tenant_id from invoices';
-    expect((await t.query(stated)).map(Object.values)).toEqual([
-      ['finalized', '2.00', 'FROM-DETAILS', 'acme'],
-    ]);
-  });
-
   test('reports an unknown status until a known one arrives', async () => {
     const discrepancies = () => t.query('select rule, stated from discrepancies');
     await t.warehouse.recordDetails({

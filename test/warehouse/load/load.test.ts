@@ -110,20 +110,6 @@ describe('load', () => {
     ).toEqual([{ cost: '9.1600', currency_code: 'USD', stated_currency_code: 'EUR' }]);
   });
 
-  test('picks the same main currency for every order of rows', async () => {
-    const rows = ['USD', 'EUR', 'GBP'].flatMap((code) => [
-      { 'Currency Code': code },
-      { 'Currency Code': code },
-    ]);
-    for (const { cost } of [{ cost: '1' }, { cost: '2' }, { cost: '3' }]) {
-      const bytes = aCsv(rows.map((row) => ({ ...row, 'Billing Cost': cost })).reverse());
-      expect(await loadCsv(t, bytes)).toMatchObject({
-        currencyCode: 'EUR',
-        billingCost: `${2 * Number(cost)}.0000`,
-      });
-    }
-  });
-
   test.each<[string, Partial<InvoiceHeader>, Buffer, object]>([
     [
       'stored with the header as proof',

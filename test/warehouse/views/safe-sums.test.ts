@@ -25,42 +25,6 @@ const fixture = await reportsFixture([
 ]);
 afterAll(() => fixture.remove());
 
-test('invoice_amounts has a row per invoice and currency and adds up to shipments', async () => {
-  const amounts = 'invoice_number, currency_code, shipments::integer as lines, billing_cost::varchar as cost';
-  expect(await queryFile(fixture.path, `select ${amounts} from invoice_amounts order by all`)).toEqual([
-    { invoice_number: 'INV-A', currency_code: 'EUR', lines: 1, cost: '3.0000' },
-    { invoice_number: 'INV-A', currency_code: 'USD', lines: 2, cost: '8.0000' },
-    { invoice_number: 'INV-B', currency_code: 'USD', lines: 2, cost: '5.0000' },
-    { invoice_number: 'INV-P', currency_code: 'USD', lines: 1, cost: '8.0000' },
-  ]);
-  const sum = 'currency_code, sum(billing_cost)::varchar as cost';
-  expect(
-    await queryFile(fixture.path, `select ${sum} from invoice_amounts group by all order by all`),
-  ).toEqual(await queryFile(fixture.path, `select ${sum} from shipments group by all order by all`));
-});
-
-test('tenant_shipments counts lines and packages once, in normalized units and zones', async () => {
-  const counts =
-    'currency_code, count(*)::integer as lines, count(*) filter (where is_package)::integer as packages';
-  expect(
-    await queryFile(fixture.path, `select ${counts} from tenant_shipments group by all order by all`),
-  ).toEqual([
-    // The package 1Z2 of ups is counted at its first line, which is INV-A's in EUR; that of fedex is another.
-    { currency_code: 'EUR', lines: 1, packages: 1 },
-    { currency_code: 'USD', lines: 4, packages: 2 },
-  ]);
-  const [heavy] = await queryFile(
-    fixture.path,
-    `select pounds::varchar as pounds, zone, ship_month, invoice_month from tenant_shipments where billing_cost = 10`,
-  );
-  expect(heavy).toEqual({
-    pounds: '1.00001682124848',
-    zone: '5',
-    ship_month: '2026-03',
-    invoice_month: '2026-03',
-  });
-});
-
 test.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])(
   'shipments_as_known_on answers an instant alike in a session of %s',
   async (zone) => {

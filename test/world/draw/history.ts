@@ -178,7 +178,15 @@ const plan = fc.record({
   first: rows,
   /** null: the first file with another cost. */
   second: fc.oneof(fc.constant(null), rows),
-  story: fc.constantFrom(...STORIES),
+  story: fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...STORIES) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom(...STORIES)
+        .chain((story) => fc.shuffledSubarray([...story], { minLength: story.length })),
+    },
+  ),
   more: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(anyDraft, { maxLength: 3 })),
   begins: mostly(0, SECOND, HOUR, DAY_MS, 30 * DAY_MS),
   gaps: fc.array(gap, EIGHT),
@@ -197,6 +205,11 @@ const plan = fc.record({
     fc.array(fc.constantFrom(0, 0, -2 * DAY_MS, 2 * DAY_MS, 300 * SECOND, -1), EIGHT),
   ),
   tests: fc.array(fc.oneof({ weight: 20, arbitrary: fc.constant(false) }, fc.constant(true)), EIGHT),
+  /** Events that come again later, some with another body; null: once. */
+  again: fc.array(
+    fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, fc.record({ after: gap, isOther: fc.boolean() })),
+    EIGHT,
+  ),
 });
 /** Of one tenant or two, loaded, with many like lines: for what is estimated, compared or found from many. */
 const densePlan = fc
@@ -224,19 +237,21 @@ const seriesPlans = fc
     ...{ step: mostly(7, 1, 14, 31), days: mostly(6, 7, 0, 13), turns: mostly(1, 2, 3) },
     /** Between the numbers of the first half and of the second. */
     distance: mostly(0, 0, 1_000),
+    /** Later invoices have lower numbers; each tenant has its own numbers. */
+    ...{ isReversed: mostly(false, true), isOfTenant: mostly(false, true) },
     isMissing: fc.array(fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()), {
       minLength: 12,
       maxLength: 12,
     }),
   })
-  .map(({ plans, step, days, turns, distance, isMissing }) =>
+  .map(({ plans, step, days, turns, distance, isReversed, isOfTenant, isMissing }) =>
     plans.flatMap((base, at): Plan[] => {
       const [tenant, isSecondHalf] = [at % turns, at >= plans.length / 2];
       const of = {
         ...base.of,
         ...{ tenant, name: NAMES[tenant] ?? 'Acme', partnerId: PARTNERS[0], periodDays: days },
-        invoiceDate: shift('2026-01-05', step * at),
-        invoiceNumber: `S-${at + 1 + (isSecondHalf ? distance : 0)}`,
+        invoiceDate: shift('2026-01-05', step * (isReversed ? plans.length - at : at)),
+        invoiceNumber: `S-${(isOfTenant ? Math.floor(at / turns) : at) + 1 + (isSecondHalf ? distance : 0)}`,
       };
       return isMissing[at] === true ? [] : [{ ...base, of, odds: [NOT_ODD, NOT_ODD] }];
     }),
@@ -244,7 +259,7 @@ const seriesPlans = fc
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 function invoiceOf(
-  { of, first, second, story, more, begins, gaps, odds, sent, clocks, tests }: Plan,
+  { of, first, second, story, more, begins, gaps, odds, sent, clocks, tests, again }: Plan,
   n: number,
 ): Invoice {
   const complete = (drawn: readonly Drawn[]): Row[] =>
@@ -257,7 +272,7 @@ function invoiceOf(
   const corrected = first.map((cells, at) => (at === 0 ? { ...cells, cost: '12.5' } : cells));
   const files = [complete(first), complete(second ?? corrected)];
   let atMs = begins;
-  const deeds = [...story, ...more].map((draft, at): Deed & Timed => {
+  const deeds = [...story, ...more].flatMap((draft, at): (Deed & Timed)[] => {
     // A decision is taken by a person, who reads first what is decided about.
     const isDecision = draft.do === 'restore' || draft.do === 'choose';
     const after = gaps[at] ?? 0;
@@ -272,7 +287,11 @@ function invoiceOf(
       sentMs: sent[at] ?? 0,
     };
     const clockMs = clocks?.[at] ?? 0;
-    return { ...finish(draft, of_), atMs, ...(clockMs === 0 ? {} : { clockMs }) };
+    const deed = { ...finish(draft, of_), atMs, ...(clockMs === 0 ? {} : { clockMs }) };
+    const repeat = again[at] ?? null;
+    if (deed.do !== 'event' || repeat === null) return [deed];
+    const header = repeat.isOther ? { ...deed.header, invoiceNumber: 'OTHER' } : deed.header;
+    return [deed, { ...deed, header, atMs: atMs + repeat.after }];
   });
   return { id: uuid('1', n), files, deeds };
 }

@@ -85,6 +85,8 @@ interface Evidence {
   readonly header: Header;
   readonly partnerId: string | null;
   readonly isEvent: boolean;
+  /** null: of an answer. */
+  readonly eventId: string | null;
   /** By the sender's clock, at most two minutes after the receipt; of an answer, when it was recorded. */
   readonly sentAt: string;
   readonly announced: number | null;
@@ -198,10 +200,13 @@ function record(ledger: Ledger, deed: Deed, when: When): string {
   switch (deed.do) {
     case 'event': {
       if (deed.isTest) return 'test';
+      // An event that comes again, whatever its body, is the first one.
+      if (evidence.some(({ eventId }) => eventId === deed.eventId)) return 'accepted';
       const status = STATUS_OF[deed.type];
       evidence.push({
         ...when,
         ...{ status, rank: RANK[status], header: deed.header, partnerId: deed.partnerId, isEvent: true },
+        eventId: deed.eventId,
         announced: deed.file,
         sentAt: earlier(shifted(when.at, deed.sentMs - when.clockMs), shifted(when.at, MAX_SKEW_MS)),
       });
@@ -212,7 +217,7 @@ function record(ledger: Ledger, deed: Deed, when: When): string {
       evidence.push({
         ...when,
         ...{ status, rank: status === null ? 0 : RANK[status], header },
-        ...{ partnerId: deed.partnerId, isEvent: false, announced: null, sentAt: when.at },
+        ...{ partnerId: deed.partnerId, isEvent: false, eventId: null, announced: null, sentAt: when.at },
       });
       return 'recorded';
     }

@@ -10,7 +10,8 @@ import type { ReportResult } from '../../../reports/report-result.ts';
 import type { ReportSession } from '../../../reports/report-session.ts';
 import { queryFile } from '../../warehouse/support.ts';
 import type { Filters } from '../history.ts';
-import { money, parsed, sum } from '../model/exact.ts';
+import { costOf, plainZone } from '../model/answer.ts';
+import { groups, money, parsed, sum } from '../model/exact.ts';
 import type { KnownInvoice, Line } from '../model/truth.ts';
 import { Difference, type Played } from './fast.ts';
 
@@ -140,6 +141,25 @@ export async function compareTables(
       shipments: invoice.current?.lines.length ?? null,
       discrepancy_rules: invoice.rules.length === 0 ? null : [...invoice.rules].sort().join(', '),
     })),
+  );
+  const counted = world.countedAt(null).flatMap(({ lines }) => lines);
+  await compareTable(
+    path,
+    'select * from invoice_amounts',
+    groups(counted, ({ invoice, currency }) => [invoice.id, currency]).map((lines) => ({
+      ...{ invoice_id: lines[0]?.invoice.id, currency_code: lines[0]?.currency },
+      ...{ shipments: lines.length, billing_cost: money(costOf(lines)) },
+    })),
+  );
+  await compareTable(
+    path,
+    'select * from tenant_shipments',
+    counted
+      .filter(({ invoice }) => invoice.level !== 'partner')
+      .map((line) => ({
+        ...{ invoice_id: line.invoice.id, row_number: line.row, zone: plainZone(line.zone) },
+        ...{ ship_month: line.shipDate.slice(0, 7), invoice_month: line.invoiceDate.slice(0, 7) },
+      })),
   );
   const cells = (line: Line) => ({
     ...{
