@@ -68,15 +68,12 @@ left join tenant_labels as l on l.tenant_key = tenant_key(k.tenant_id, k.tenant)
 order by k.tenant, k.tenant_id nulls last
 
 -- name: carriers-known
--- Includes voided invoices; the empty text means none.
-select distinct coalesce(carrier, '') as value
-from (select distinct carrier from shipment_rows)
-order by value
+-- Includes voided invoices.
+select distinct carrier as value from shipment_rows order by value
 
 -- name: zones-known
-select distinct coalesce(carrier_zone, '') as value
-from (select distinct carrier_zone from shipment_rows)
-order by value
+-- Includes voided invoices; the empty text means none.
+select coalesce(carrier_zone, '') as value from (select distinct carrier_zone from shipment_rows) order by value
 
 -- name: currencies-known
 select distinct currency_code as value from known_shipments

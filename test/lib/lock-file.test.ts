@@ -2,6 +2,7 @@ import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockOwner } from '../../lib/files/lock-file.ts';
+import { ownIdentity, ownNamespace } from '../../lib/processes.ts';
 import { lockWarehouse } from '../../warehouse/duckdb/locks.ts';
 import { eventually } from '../support/eventually.ts';
 import { testFolder } from '../support/folders.ts';
@@ -10,28 +11,41 @@ const folder = testFolder();
 
 const now = new Date();
 const longAgo = new Date(Date.now() - 60_000);
-/** The lock of a worker in another container: its pid has no meaning here. */
-const ofAnotherContainer = {
-  pid: 1,
-  started: '1',
-  role: 'worker',
-  since: '2026-01-01T00:00:00.000Z',
-  namespace: 'elsewhere',
-};
+const mine = ownIdentity();
+const here = ownNamespace();
+const NOBODY = 4_194_304;
 
 describe('the lock of the warehouse', () => {
-  test('is held by another container as long as it is touched', async () => {
-    const path = join(folder, 'elsewhere.lock');
-    await writeFile(path, JSON.stringify(ofAnotherContainer));
-    expect(await lockOwner(path)).toMatchObject({ role: 'worker', namespace: 'elsewhere' });
-    await expect(lockWarehouse(path, { role: 'verify', now })).rejects.toMatchObject({
-      code: 'warehouse-locked',
-    });
-    await utimes(path, longAgo, longAgo);
-    expect(await lockOwner(path)).toBeNull();
-    const lock = await lockWarehouse(path, { role: 'verify', now });
+  test.each([
+    ['a running process', { ...mine, namespace: here }, longAgo, true],
+    ['a running process of a system without namespaces', { ...mine, namespace: null }, longAgo, true],
+    ['a running process that names none', mine, longAgo, true],
+    ['a process whose pid another one has now', { ...mine, started: '1', namespace: here }, now, false],
+    ['another process, whose pid one before it had', { pid: process.ppid, started: '1' }, now, false],
+    ['another running process', { pid: process.ppid, started: null }, longAgo, true],
+    ['a process that has ended', { ...mine, pid: NOBODY, namespace: here }, now, false],
+    ['another container that touches it', { ...mine, pid: NOBODY, namespace: 'elsewhere' }, now, true],
+    ['another container that is gone', { ...mine, namespace: 'elsewhere' }, longAgo, false],
+    ['a file that a crash left empty', '', now, false],
+    ['a file of something else', '{"pid"', now, false],
+  ])('of %s', async (name, owner, touchedAt, isHeld) => {
+    const path = join(folder, `${name}.lock`);
+    const since = '2026-01-01T00:00:00.000Z';
+    await writeFile(
+      path,
+      typeof owner === 'string' ? owner : JSON.stringify({ ...owner, role: 'worker', since }),
+    );
+    await utimes(path, touchedAt, touchedAt);
+    const locking = lockWarehouse(path, { role: 'verify', now });
+    if (isHeld) {
+      await expect(locking).rejects.toMatchObject({ code: 'warehouse-locked' });
+      expect(await lockOwner(path)).toMatchObject({ role: 'worker' });
+      return;
+    }
+    const lock = await locking;
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ role: 'verify', pid: process.pid });
     await lock.release();
+    expect(await lockOwner(path)).toBeNull();
   });
 
   test('is touched by its holder, and by no process after its release', async () => {
@@ -41,17 +55,5 @@ describe('the lock of the warehouse', () => {
     await eventually(async () => (await stat(path)).mtimeMs > Date.now() - 30_000);
     await lock.release();
     await expect(stat(path)).rejects.toThrow(/ENOENT/);
-  });
-
-  test('of this machine is checked by pid', async () => {
-    const path = join(folder, 'here.lock');
-    const { namespace: _, ...withoutNamespace } = ofAnotherContainer;
-    const ownerOf = async (pid: number, started: string | null) => {
-      await writeFile(path, JSON.stringify({ ...withoutNamespace, pid, started }));
-      return lockOwner(path);
-    };
-    // Another process has the pid of an owner that has ended.
-    for (const pid of [process.pid, process.ppid]) expect(await ownerOf(pid, '1')).toBeNull();
-    expect(await ownerOf(process.ppid, null)).toMatchObject({ pid: process.ppid });
   });
 });

@@ -2,7 +2,15 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aCsv, aWarehouse, type Cells, loadCsv, type TestWarehouse } from '../support.ts';
+import {
+  aCsv,
+  archiveCsv,
+  aWarehouse,
+  type Cells,
+  loadArchived,
+  loadCsv,
+  type TestWarehouse,
+} from '../support.ts';
 
 let t: TestWarehouse;
 beforeAll(async () => {
@@ -72,7 +80,13 @@ test('the signs of a spreadsheet are found in any file, which is loaded when the
     fc.asyncProperty(rows, async (drawn) => {
       const invoiceId = crypto.randomUUID();
       const bytes = aCsv(drawn, invoiceId);
-      const outcome = await loadCsv(t, bytes, { ...request, invoiceId });
+      const file = await archiveCsv(t, bytes);
+      const csvPath = await t.archive.localPath(file.sha256);
+      const checked = await t.warehouse.check({ invoiceId, file, csvPath, details: null });
+      const outcome = await loadArchived(t, file.sha256, { ...request, invoiceId });
+      // A dry run states what the load does.
+      if (outcome.outcome === 'rejected') expect(checked).toEqual(outcome);
+      else expect(checked).toMatchObject({ outcome: 'checked', shipments: drawn.length, isDamaged: false });
       const expected = signsOf(drawn);
       if (expected.length === 0) {
         expect(outcome).toMatchObject({ outcome: 'loaded', isDamaged: false });
