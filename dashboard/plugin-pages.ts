@@ -24,6 +24,8 @@ export interface PluginHost {
   /** HTML that names the setting for operators; empty where operators are configured. */
   readonly noOperator: string;
   periodMenu(query: unknown, path: string): PeriodMenu;
+  /** A program, which waits for the whole answer. */
+  isForPrograms(request: FastifyRequest): boolean;
 }
 
 export interface PeriodMenu {

@@ -10,7 +10,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import type { Quarantine } from '../lib/wire/quarantine.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
-import type { Query } from './address.ts';
+import { isForPrograms, type Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
 import { mergeTypedChoices, periodMenu } from './filter-form.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
@@ -187,6 +187,7 @@ function registerPlugin(
   plugin.register(app, {
     operators,
     noOperator: operators === null ? renderPart('no-operator', {}) : '',
+    isForPrograms,
     periodMenu: (query, path) => periodMenu(query as Query, path),
     send: (reply, { title, html, data }) => {
       // Forms name their origin, which the policy of the other pages would suppress.

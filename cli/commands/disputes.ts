@@ -231,7 +231,7 @@ interface ExportFlags extends ChooseFlags {
 function exportCommand(): Command {
   const command = verb(
     'export [id...]',
-    'Writes claims of one carrier to a workbook: the named claims, or all open claims that match the options. Changes no state.',
+    'Writes claims of one carrier to a letter (pdf) or a workbook: the named claims, or all open claims that match the options. Changes no state.',
     'billsync disputes export --carrier ups --output ups-claims.xlsx',
   );
   const format = new Option('--format <format>', 'format; by default that of the file extension, else xlsx');
@@ -244,8 +244,12 @@ function exportCommand(): Command {
       const { claimFile } = await import('../../finance/disputes/workbook.ts');
       const all = await listed(await disputesOf(run), output);
       const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
-      const format = flags.format ?? (flags.output.endsWith('.csv') ? 'csv' : 'xlsx');
-      const file = await claimFile([...claims].reverse(), format, new Date());
+      const format =
+        flags.format ?? CLAIM_FORMATS.find((each) => flags.output.endsWith(`.${each}`)) ?? 'xlsx';
+      const file = await claimFile([...claims].reverse(), format, {
+        now: new Date(),
+        dataDir: run.settings.dataDir,
+      });
       if (flags.dryRun !== true) await writeWhole(flags.output, file.body);
       const done = flags.dryRun === true ? 'Would write' : 'Wrote';
       output.note(`${done} ${flags.output}: ${counted(file.claims, 'claim')}.`);

@@ -5,6 +5,7 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { RISKS } from '../disputes/at-risk.ts';
 import type { Disputes } from '../disputes/disputes.ts';
+import { soon } from '../disputes/pages/at-risk-pages.ts';
 import { openBilledSession } from '../statements/billed.ts';
 import { listStatements } from '../statements/list-statements.ts';
 import { cellOf, leftOut, totalsOf } from '../statements/statement.ts';
@@ -48,12 +49,16 @@ export interface Checklist {
   readonly entries: readonly MonthEntry[];
 }
 
+export const BEING_READ = {
+  name: 'Findings',
+  text: 'being read; this page shows them as soon as they are there',
+};
 const PROVEN: readonly unknown[] = ['hash', 'header'];
 
 /** Every point comes from what is published now. @throws ReportError; StatementError; MonthError */
 export async function checklistOf(
   sources: ClosingSources,
-  { period, by }: { readonly period: string; readonly by: DateBasis },
+  { period, by, waits = true }: { readonly period: string; readonly by: DateBasis; readonly waits?: boolean },
 ): Promise<Checklist> {
   const days = parsePeriod(period);
   const { dataDir, databasePath, timeLimitMs, disputes, now } = sources;
@@ -76,7 +81,7 @@ export async function checklistOf(
     {
       title: 'Findings handled',
       address: `/money-at-risk?${ofMonth}`,
-      open: await findingsIn(disputes, days),
+      open: await findingsIn(disputes, days, waits),
     },
     {
       ...{ title: 'Statements sent', address: `/statements?period=${period}&by=${by}` },
@@ -132,10 +137,18 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
   }
 }
 
-async function findingsIn(disputes: ClosingSources['disputes'], days: Period): Promise<readonly OpenPoint[]> {
+/** @param waits false: findings that are not there at once are an open point */
+async function findingsIn(
+  disputes: ClosingSources['disputes'],
+  days: Period,
+  waits: boolean,
+): Promise<readonly OpenPoint[]> {
   const address = `/money-at-risk?from=${days.from}&to=${days.to}`;
   try {
-    const { lines, unchecked } = await disputes.atRisk({ ...days });
+    const finding = disputes.atRisk({ ...days });
+    const found = waits ? await finding : await soon(finding);
+    if (found === null) return [{ ...BEING_READ, address }];
+    const { lines, unchecked } = found;
     const fresh = [
       ...Map.groupBy(
         lines.filter(({ state }) => state === 'new'),

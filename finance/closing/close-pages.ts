@@ -12,7 +12,7 @@ import { escapeHtml, templatesIn } from '../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { statementMonth } from '../statements/make-statements.ts';
-import { type Checklist, type ClosingSources, checklistOf } from './checklist.ts';
+import { BEING_READ, type Checklist, type ClosingSources, checklistOf } from './checklist.ts';
 import { closingOf, MonthError, recordMonth } from './month-journal.ts';
 import { restatedSums } from './restated.ts';
 
@@ -31,7 +31,10 @@ export function closePages(sources: ClosingSources): PluginPages {
   });
 
   async function show(query: Chosen, reply: FastifyReply, host: PluginHost): Promise<FastifyReply> {
-    const list = await checklistOf(sources, monthOf(query));
+    const waits = host.isForPrograms(reply.request);
+    const list = await checklistOf(sources, { ...monthOf(query), waits });
+    if (list.items.some(({ open }) => open.some(({ text }) => text === BEING_READ.text)))
+      reply.header('refresh', '3');
     const { from, to } = parsePeriod(list.period);
     const closing = closingOf(list.entries, list.period);
     const html = eta.render('./close', {

@@ -1,8 +1,10 @@
 import { compareDecimals } from '../../lib/wire/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
+import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { isAlive, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
-import type { Claimable, FindClaimable, FindRequest } from './findings.ts';
+import { type Claimable, type Found, type FoundLine, findIn } from './findings.ts';
+import type { Claims } from './journal.ts';
 import type { Deadline } from './windows.ts';
 
 /** Strongest evidence first: a line that several reports find counts for the first of them. */
@@ -23,6 +25,8 @@ export interface LineAtRisk extends Claimable, Deadline {
   readonly risk: Risk;
   readonly state: RiskState;
   readonly claim_id: string | null;
+  /** Why it was dismissed, and by whom; null: it was not. */
+  readonly dismissal: string | null;
 }
 
 export interface AtRisk {
@@ -34,43 +38,67 @@ export interface AtRisk {
   readonly unchecked: readonly Risk[];
 }
 
-export async function linesAtRisk(
-  find: FindClaimable,
-  filters: FindRequest['filters'],
-  claims: readonly ClaimWithStatus[],
-  deadline: (line: Claimable) => Deadline,
-): Promise<AtRisk> {
-  const notes = new Set<string>();
+/** A finding that could not be made is a sentence. */
+export type RisksFound = ReadonlyMap<Risk, Found | string>;
+
+/** In one session, with one time limit for all. @throws ReportError */
+export async function findRisks(request: SessionRequest, minimum: string): Promise<RisksFound> {
+  const session = await openReportSession(request);
+  const found = new Map<Risk, Found | string>();
+  try {
+    for (const risk of RISK_NAMES) {
+      const question = { finding: risk, rows: null, trackingNumbers: null, minimum };
+      found.set(
+        risk,
+        await findIn(session, question).catch((error: unknown) => {
+          if (isReportError(error, 'invalid-filter', 'interrupted')) return error.message;
+          throw error;
+        }),
+      );
+    }
+    return found;
+  } finally {
+    session.close();
+  }
+}
+
+export function linesAtRisk(
+  risks: RisksFound,
+  {
+    claimable,
+    claims,
+    dismissed,
+    deadline,
+  }: Pick<Claims, 'dismissed'> & {
+    readonly claimable: (lines: readonly FoundLine[]) => readonly Claimable[];
+    readonly claims: readonly ClaimWithStatus[];
+    readonly deadline: (line: Claimable) => Deadline;
+  },
+): AtRisk {
+  const notes: string[] = [];
   const found = new Map<string, LineAtRisk>();
   const unchecked: Risk[] = [];
   const claimsOf = Map.groupBy(claims, lineKey);
-  for (const risk of RISK_NAMES) {
-    try {
-      const answer = await find({
-        finding: risk,
-        ...(filters ? { filters } : {}),
-        rows: null,
-        trackingNumbers: null,
+  for (const [risk, answer] of risks) {
+    const isMade = typeof answer !== 'string';
+    if (!isMade || answer.missing.length > 0) unchecked.push(risk);
+    for (const note of isMade ? answer.notes : [answer]) notes.push(`${RISKS[risk]}: ${note}`);
+    for (const line of claimable(isMade ? answer.lines : [])) {
+      const key = lineKey(line);
+      if (found.has(key)) continue;
+      const ofLine = claimsOf.get(key) ?? [];
+      const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
+      const dismissal = dismissed.get(key) ?? null;
+      const state = stateOf(line, claim);
+      found.set(key, {
+        ...{ ...line, risk, claim_id: claim?.id ?? null },
+        state: state === 'new' && dismissal !== null ? 'dismissed' : state,
+        dismissal: dismissal === null ? null : `${dismissal.note} (${dismissal.by})`,
+        ...deadline(line),
       });
-      if (answer.missing.length > 0) unchecked.push(risk);
-      for (const note of answer.notes) notes.add(`${RISKS[risk]}: ${note}`);
-      for (const line of answer.lines) {
-        const key = lineKey(line);
-        if (found.has(key)) continue;
-        const ofLine = claimsOf.get(key) ?? [];
-        const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
-        found.set(key, {
-          ...{ ...line, risk, claim_id: claim?.id ?? null, state: stateOf(line, claim) },
-          ...deadline(line),
-        });
-      }
-    } catch (error) {
-      if (!isReportError(error, 'invalid-filter')) throw error;
-      unchecked.push(risk);
-      notes.add(`${RISKS[risk]}: ${error.message}`);
     }
   }
-  return { lines: [...found.values()].sort(byAmount), notes: [...notes], unchecked };
+  return { lines: [...found.values()].sort(byAmount), notes, unchecked };
 }
 
 function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { isReportError } from '../../reports/errors.ts';
-import { type AtRisk, linesAtRisk } from './at-risk.ts';
+import { type AtRisk, findRisks, linesAtRisk, type RisksFound } from './at-risk.ts';
 import {
   type Claim,
   ClaimError,
@@ -32,7 +34,9 @@ export interface DisputesOptions {
 
 export type Disputes = ReturnType<typeof openDisputes>;
 
-const MAX_KEPT = 12;
+const MAX_KEPT = 4;
+/** For all findings of a page together. */
+const RISKS_LIMIT_MS = 120_000;
 
 /** Opens no file before it is used; several processes may use it at once. */
 export function openDisputes({ dataDir, databasePath, now = () => new Date() }: DisputesOptions) {
@@ -56,12 +60,13 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return { lines: claimableOf(lines, { claims, published }), ...found };
   }
 
-  /** Findings change only with the published file, claims at any time. */
-  const kept = new Map<string, Promise<Found>>();
-  async function keptFindings(request: Omit<FindRequest, 'databasePath'>): Promise<Found> {
+  /** Findings change only with the published file, claims at any time. They are found to the end though no page waits. */
+  const kept = new Map<string, Promise<RisksFound>>();
+  async function keptRisks(filters: FindRequest['filters'], minimum: string): Promise<RisksFound> {
     const { mtimeMs, ino } = await stat(databasePath).catch(() => ({ mtimeMs: 0, ino: 0 }));
-    const key = JSON.stringify([request, mtimeMs, ino]);
-    const found = kept.get(key) ?? findLines({ ...request, databasePath });
+    const key = JSON.stringify([filters, minimum, await filesGiven(), mtimeMs, ino]);
+    const request = { databasePath, timeLimitMs: RISKS_LIMIT_MS, ...(filters ? { filters } : {}) };
+    const found = kept.get(key) ?? findRisks(request, minimum);
     kept.delete(key);
     kept.set(key, found);
     found.catch(() => kept.delete(key));
@@ -69,14 +74,46 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return found;
   }
 
+  /** A rate that is given now is a new question. */
+  async function filesGiven(): Promise<string> {
+    const store = await userStore(dataDir);
+    const hash = createHash('sha256');
+    for (const path of await store.list(USER_FILES.reportFiles))
+      hash.update(path).update((await store.read(path)) ?? '');
+    return hash.digest('hex');
+  }
+
   const find: FindClaimable = async (request) => claimable(await findLines({ ...request, databasePath }));
   return {
-    find,
-    async atRisk(filters: FindRequest['filters']): Promise<AtRisk> {
-      const { windows } = await readClaimWindows(dataDir);
-      const claims = [...(await withStatus(await readClaims(dataDir)))].reverse();
-      const findKept: FindClaimable = async (request) => claimable(await keptFindings(request));
-      return linesAtRisk(findKept, filters, claims, (line) => deadlineOf(line, windows, now()));
+    ...{ find, dataDir },
+    /** @param minimum null: the one of the file of claim windows */
+    async atRisk(filters: FindRequest['filters'], minimum: string | null = null): Promise<AtRisk> {
+      const { windows, min_amount } = await readClaimWindows(dataDir);
+      const risks = await keptRisks(filters, minimum ?? min_amount);
+      const journal = await readClaims(dataDir);
+      const claims = [...(await withStatus(journal))].reverse();
+      const lines = [...risks.values()].flatMap((found) => (typeof found === 'string' ? [] : found.lines));
+      const published = lines.length === 0 ? NOTHING_PUBLISHED : await readPublished(databasePath, lines);
+      return linesAtRisk(risks, {
+        ...{ claims, dismissed: journal.dismissed },
+        claimable: (found) => claimableOf(found, { claims, published }),
+        deadline: (line) => deadlineOf(line, windows, now()),
+      });
+    },
+    /** Durable when it resolves. @param keys of lines (`lineKey`) */
+    async dismiss(
+      keys: readonly string[],
+      decision: { readonly note: string; readonly by: string; readonly isUndone: boolean },
+    ) {
+      const { note, by, isUndone } = decision;
+      const kind = isUndone ? 'restored' : 'dismissed';
+      await appendChange(dataDir, () => ({
+        kind,
+        at: now().toISOString(),
+        by,
+        note: checkNote(note),
+        lines: keys,
+      }));
     },
     /** Newest first; problems of the journal are sentences. */
     async list() {

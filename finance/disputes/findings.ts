@@ -5,7 +5,7 @@ import { findReport, parseReport, type ReportDefinition } from '../../reports/ca
 import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
-import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
+import { openReportSession, type ReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
@@ -19,6 +19,8 @@ export interface FindRequest extends SessionRequest {
   /** null: all. `shipments` needs them. */
   readonly trackingNumbers: readonly string[] | null;
   readonly reason?: string | undefined;
+  /** Lines with less to claim are left out. */
+  readonly minimum?: string;
 }
 
 const STATEMENTS = new URL('./statements.sql', import.meta.url);
@@ -37,8 +39,22 @@ export interface Found {
 
 /** @throws as `runReport`; ReportError a filter matched nothing, or no number was named */
 export async function findLines(request: FindRequest): Promise<Found> {
-  const { finding, trackingNumbers } = request;
   const session = await openReportSession(request);
+  try {
+    return await findIn(session, request);
+  } finally {
+    session.close();
+  }
+}
+
+/** With the session's filters. @throws as `findLines` */
+export async function findIn(
+  session: ReportSession,
+  request: Omit<FindRequest, keyof SessionRequest>,
+): Promise<Found> {
+  const { finding, trackingNumbers } = request;
+  const { minimum = '0' } = request;
+  const least = toTenThousandths(minimum);
   const notes = new Set<string>();
   const missing = new Set<string>();
   const run: Run = async (question, parameters) => {
@@ -49,25 +65,26 @@ export async function findLines(request: FindRequest): Promise<Found> {
       for (const note of head.notes) notes.add(note);
       for (const sentence of absent) missing.add(sentence);
     } else if (head.rows < head.found) notes.add(`${head.rows} of ${head.found} lines: cut at the limit.`);
-    return rows;
+    return typeof question === 'string' && absent.length > 0 ? [] : rows;
   };
-  try {
-    const claimed =
-      finding === NAMED
-        ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
-        : await claimedOf(run, { ...request, finding });
-    const amounts = new Map(claimed.map((row) => [lineKey(row), String(row.claimed)]));
-    const places = claimed.map(({ invoice_id = null, row_number = null }) => ({ invoice_id, row_number }));
-    const rows = await run(questionNamed('lines'), { rows: JSON.stringify(places) });
-    const lines = rows
-      .map((row) => ({ row, amount: toTenThousandths(amounts.get(lineKey(row)) ?? '0') }))
-      .filter(({ amount }) => amount > 0n)
-      .sort(byAmount)
-      .map(({ row, amount }) => foundLine(row, { request, amount }));
-    return { lines, notes: [...notes], missing: [...missing] };
-  } finally {
-    session.close();
+  const claimed =
+    finding === NAMED
+      ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+      : await claimedOf(run, { ...request, finding });
+  const amounts = new Map<string, bigint>();
+  const places: ReportRow[] = [];
+  for (const row of claimed) {
+    const amount = toTenThousandths(String(row.claimed ?? '0'));
+    if (amount <= 0n || amount < least) continue;
+    amounts.set(lineKey(row), amount);
+    places.push({ invoice_id: row.invoice_id ?? null, row_number: row.row_number ?? null });
   }
+  const rows = places.length === 0 ? [] : await run(questionNamed('lines'), { rows: JSON.stringify(places) });
+  const lines = rows
+    .map((row) => ({ row, amount: amounts.get(lineKey(row)) ?? 0n }))
+    .sort(byAmount)
+    .map(({ row, amount }) => foundLine(row, { request, amount }));
+  return { lines, notes: [...notes], missing: [...missing] };
 }
 
 /**
@@ -84,7 +101,8 @@ async function claimedOf(
     parameters = {},
     rows: selected,
     trackingNumbers,
-  }: FindRequest & { readonly finding: keyof typeof FINDINGS },
+    minimum = '0',
+  }: Omit<FindRequest, keyof SessionRequest> & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
   const { claimed, keys }: Finding = FINDINGS[finding];
   const question = claimed === null ? questionNamed(finding) : null;
@@ -101,11 +119,12 @@ async function claimedOf(
       (row.tracking_number === undefined || (trackingNumbers?.includes(String(row.tracking_number)) ?? true)),
   );
   if (question === null) return rows.map((row) => ({ ...row, claimed: claimed?.(row) ?? null }));
+  if (rows.length === 0) return [];
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
   const takesNumbers = trackingNumbers !== null && questionParameters.includes('numbers');
   return run(question, {
     ...only(parameters, (name) => questionParameters.includes(name)),
-    rows: JSON.stringify(chosen),
+    ...{ rows: JSON.stringify(chosen), minimum },
     ...(takesNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
   });
 }
@@ -126,7 +145,7 @@ function questionNamed(name: string): ReportDefinition {
 
 function foundLine(
   row: ReportRow,
-  { request, amount }: { readonly request: FindRequest; readonly amount: bigint },
+  { request, amount }: { readonly request: Pick<FindRequest, 'finding' | 'reason'>; readonly amount: bigint },
 ): FoundLine {
   const { finding } = request;
   const billed = toTenThousandths(String(row.billing_cost));

@@ -12,6 +12,8 @@ export interface Claims {
   readonly all: ReadonlyMap<string, Claim>;
   readonly problems: readonly string[];
   readonly nextNumber: number;
+  /** Lines that a person dismissed, by `lineKey`. */
+  readonly dismissed: ReadonlyMap<string, z.output<typeof Decided>>;
 }
 
 const Opened = z.object({
@@ -24,7 +26,15 @@ const Changed = z.object({
   state: z.enum(CLAIM_STATES).nullable(),
 });
 const Decided = z.object({ at: z.iso.datetime(), by: z.string(), note: z.string() });
-const Line = z.union([Decided.extend(Opened.shape), Decided.extend(Changed.shape)]);
+const Dismissed = z.object({
+  kind: z.enum(['dismissed', 'restored']),
+  lines: z.array(z.string()).readonly(),
+});
+const Line = z.union([
+  Decided.extend(Opened.shape),
+  Decided.extend(Changed.shape),
+  Decided.extend(Dismissed.shape),
+]);
 export type ClaimEntry = z.output<typeof Line>;
 
 export async function readClaims(dataDir: string): Promise<Claims> {
@@ -50,6 +60,7 @@ export async function appendChange(dataDir: string, decide: (claims: Claims) => 
 function claimsIn(journal: Buffer): Claims {
   const claims = new Map<string, Claim>();
   const alive = new Map<string, string>();
+  const dismissed = new Map<string, z.output<typeof Decided>>();
   const problems: string[] = [];
   let highest = 0;
   const lines = String(journal).split('\n');
@@ -62,9 +73,13 @@ function claimsIn(journal: Buffer): Claims {
       const line = `${USER_FILES.claims}, line ${index + 1}`;
       problems.push(`${line} cannot be read (${entry}): the change is missing, compare with a backup.`);
     } else if (entry.kind === 'opened') open(entry, claims, alive);
-    else change(entry, claims, alive);
+    else if (entry.kind === 'changed') change(entry, claims, alive);
+    else
+      for (const key of entry.lines)
+        if (entry.kind === 'dismissed') dismissed.set(key, entry);
+        else dismissed.delete(key);
   }
-  return { all: claims, problems, nextNumber: highest + 1 };
+  return { all: claims, problems, nextNumber: highest + 1, dismissed };
 }
 
 function entryIn(line: string): ClaimEntry | string {

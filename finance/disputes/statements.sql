@@ -40,6 +40,7 @@ order by s.currency_code, s.tracking_number, s.invoice_id, s.row_number
 -- source: rates, weights
 -- params: $rows text: JSON, carrier, tracking_number and currency_code of each row of "duplicates"
 --   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
+--   $minimum decimal = 0: leave out lines with less to claim
 -- means: as "duplicates" reads them, whatever the filters: each credit cancels one charge of exactly its amount; of the
 --   charges that remain and are the same charge the largest (of equal ones the first invoiced) is the right one, and the
 --   others are claimed, less the credits that cancelled nothing. What is claimed of a number is its money_at_risk.
@@ -83,7 +84,7 @@ from placed
 where rank > 1 and billing_cost > 0
 qualify row_number() over (
     partition by currency_code order by claimed desc, invoice_id, row_number
-) <= $limit
+) <= $limit and claimed >= $minimum
 order by currency_code, claimed desc, invoice_id, row_number
 
 -- name: price-changes
@@ -94,12 +95,17 @@ order by currency_code, claimed desc, invoice_id, row_number
 --   $min_cells integer = 3: with fewer prices compared, a change is not called general
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
+--   $minimum decimal = 0: leave out lines with less to claim
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
 with cells as (
     select start, carrier, service_level, zone, rated, currency_code, twice_median_at(billing_cost, up_to, n) as price
-    from cell_prices(month_start(report_date), service_level, 'tenant_shipments')
+    from (
+        select *, sum(shipments) over cell as n, sum(shipments) over (cell order by billing_cost) as up_to
+        from tenant_prices
+        window cell as (partition by start, carrier, service_level, zone, rated, currency_code)
+    )
     where n >= $min_shipments
     group by start, carrier, service_level, zone, rated, currency_code, n
 ),
@@ -128,7 +134,7 @@ where c.price > c.before and 2 * ten_thousandths(s.billing_cost) > c.before and 
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 qualify row_number() over (
     partition by s.currency_code order by claimed desc, s.invoice_id, s.row_number
-) <= $limit
+) <= $limit and claimed >= $minimum
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 
 -- name: rate-variance
@@ -137,6 +143,7 @@ order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 -- params: $rows text: JSON, carrier, service_level and currency_code of each row of "rate-variance"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
+--   $minimum decimal = 0: leave out lines with less to claim
 -- means: as "rate-variance" compares each line with the rate that fits it; what is claimed of a row is its
 --   overcharged_cost.
 select
@@ -160,7 +167,7 @@ where s.billing_cost > c.rate
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 qualify row_number() over (
     partition by s.currency_code order by claimed desc, s.invoice_id, s.row_number
-) <= $limit
+) <= $limit and claimed >= $minimum
 order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 
 -- name: rebills
@@ -169,6 +176,7 @@ order by s.currency_code, claimed desc, s.invoice_id, s.row_number
 -- params: $rows text: JSON, invoice_id, replacement_id and currency_code of each row of "rebills"
 --   $numbers text: JSON, the only tracking numbers wanted; all without it
 --   $limit integer = 100000: list at most this many lines of each currency, largest amounts first
+--   $minimum decimal = 0: leave out lines with less to claim
 -- means: a number that both invoices have is claimed by what it costs more on the replacement than on the voided one, taken
 --   off its largest lines first.
 with pairs as (
@@ -205,7 +213,7 @@ where billing_cost > 0 and cost_before >= 0 and cost_after - cost_before > up_to
 and ($numbers is null or tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 qualify row_number() over (
     partition by currency_code order by claimed desc, invoice_id, row_number
-) <= $limit
+) <= $limit and claimed >= $minimum
 order by currency_code, claimed desc, invoice_id, row_number
 
 -- name: amounts

@@ -14,6 +14,11 @@ const days = (min: 0 | 1) =>
 const Windows = z.strictObject({
   warn_days: days(0).default(14),
   answer_days: days(1).default(30),
+  /** Of findings in money at risk, in any currency. */
+  min_amount: z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,4})?$/, 'digits with a point, as in 1.50')
+    .default('0'),
   windows: z.array(
     z.strictObject({
       /** Lower case; `*` for all that are not named. */

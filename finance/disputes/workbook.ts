@@ -1,15 +1,21 @@
 import { buffer } from 'node:stream/consumers';
 import { moneyColumn, type ReportColumn, reportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
+import { digitsOf, grouped, roundedTo } from '../../reports/render/labels.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import { NOTHING, refused } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
-export const CLAIM_FORMATS = ['xlsx', 'csv'] as const;
+/** `pdf` is a letter. */
+export const CLAIM_FORMATS = ['pdf', 'xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
 /** @throws ClaimError they are of several carriers or partners, or none is left */
-export async function claimFile(claims: readonly ClaimWithStatus[], format: ClaimFormat, now: Date) {
+export async function claimFile(
+  claims: readonly ClaimWithStatus[],
+  format: ClaimFormat,
+  { now, dataDir }: { readonly now: Date; readonly dataDir: string },
+) {
   const pending = claims.filter(({ outstanding }) => outstanding !== NOTHING);
   const [first] = pending;
   if (first === undefined) throw refused('Nothing is claimed by these claims');
@@ -29,6 +35,31 @@ export async function claimFile(claims: readonly ClaimWithStatus[], format: Clai
   };
   const counts = { claims: pending.length, leftOut: claims.length - pending.length };
   if (format === 'csv') return { ...counts, body: renderCsv(sheet) };
+  if (format === 'pdf') {
+    const [{ Paper }, { statementHeads }] = await Promise.all([
+      import('../statements/render-pdf.ts'),
+      import('../statements/statement-heads.ts'),
+    ]);
+    const { sender } = (await statementHeads(dataDir))(
+      { tenant: '', tenant_id: null, partner_id: null },
+      null,
+    );
+    const title = `Claims against ${first.carrier}`;
+    const paper = new Paper('a4', { title, at: now });
+    if (sender !== null)
+      for (const line of [sender.name, ...sender.address.split('\n'), '']) paper.text(line);
+    paper.text(now.toISOString().slice(0, 10));
+    paper.heading(title, 16);
+    const totals = totalsOf(pending).map(
+      ({ claimed, currency_code }) =>
+        `${grouped(roundedTo(claimed, digitsOf(currency_code)))} ${currency_code}`,
+    );
+    paper.text(
+      `You charged the lines below more than they should have cost. Please credit ${totals.join(' and ')}, and name our reference with each credit.`,
+    );
+    paper.table(COLUMNS, sheet.rows);
+    return { ...counts, body: await paper.end(title) };
+  }
   const { renderWorkbook } = await import('../../reports/render/xlsx-file.ts');
   const about = [
     ['Claims', `${pending.length} against ${first.carrier}, as of ${now.toISOString().slice(0, 10)}`],

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
@@ -6,7 +7,7 @@ import { lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { answered, render } from './claim-pages.ts';
-import { offerLines } from './offers.ts';
+import { offerDismissal, offerLines } from './offers.ts';
 
 const ADDRESS = '/money-at-risk';
 const ROWS_ON_A_PAGE = 100;
@@ -26,18 +27,38 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
         answered(host, reply, async () => {
-          const { risk, state, page, ...query } = Query.parse(request.query);
+          const { risk, state, page, min, ...query } = Query.parse(request.query);
           const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
-          const found = await disputes.atRisk({ from: menu.from, to: menu.to });
+          const finding = disputes.atRisk({ from: menu.from, to: menu.to }, min ?? null);
+          const found = host.isForPrograms(request) ? await finding : await soon(finding);
+          if (found === null) {
+            reply.header('refresh', '3');
+            const html = render('at-risk-reading', {});
+            return host.send(reply, { title: 'Money at risk', html, data: null });
+          }
           const chosen = found.lines.filter(
             (line) => (risk === undefined || line.risk === risk) && (state === 'all' || line.state === state),
           );
           const to = (number: number): string => {
-            const place = { from: menu.from ?? '', to: menu.to ?? '', state, risk: risk ?? '' };
+            const place = {
+              from: menu.from ?? '',
+              to: menu.to ?? '',
+              state,
+              risk: risk ?? '',
+              min: min ?? '',
+            };
             return `${ADDRESS}?${new URLSearchParams({ ...place, page: String(number) })}`;
           };
           const html = render('at-risk', {
-            ...{ ...summaryOf(found), ...menu, state, risk, states: STATES, noOperator: host.noOperator },
+            ...{
+              ...summaryOf(found),
+              ...menu,
+              state,
+              risk,
+              states: STATES,
+              noOperator: host.noOperator,
+              min,
+            },
             ...{ found: chosen.length, first: (page - 1) * ROWS_ON_A_PAGE + 1 },
             lines: chosen.slice((page - 1) * ROWS_ON_A_PAGE, page * ROWS_ON_A_PAGE),
             newCount: found.lines.filter((line) => isChosen(line, risk)).length,
@@ -53,13 +74,15 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
       operators?.post(`${ADDRESS}/claim`, (form, request, reply) =>
         operators.offer(reply, request.operator, async () => {
           const [from, to] = [form.get('from') ?? undefined, form.get('to') ?? undefined];
-          const { lines } = await disputes.atRisk({ from, to });
+          const { lines } = await disputes.atRisk({ from, to }, form.get('min') || null);
           const keys = new Set(form.getAll('line'));
-          const isAll = form.get('all') === 'yes';
+          const act = form.get('do') ?? '';
+          const isAll = form.get('all') === 'yes' || act === 'dismiss-all';
           const { risk } = Query.parse({ risk: form.get('risk') });
           const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
             throw refused('No row is ticked', 'go back and tick what is to be claimed');
+          if (act !== '') return offerDismissal(disputes, chosen, act === 'restore');
           return offerLines(disputes, chosen, 'money at risk');
         }),
       );
@@ -75,8 +98,21 @@ const Query = z.object({
     .catch(undefined),
   state: z.enum([...STATES, 'all']).catch('new'),
   ...{ from: day, to: day, period: day },
+  min: z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,4})?$/)
+    .optional()
+    .catch(undefined),
   page: z.coerce.number().int().min(1).catch(1),
 });
+
+const PATIENCE_MS = 1_000;
+
+/** null: the work goes on, and a later request receives its result. @throws the error of the work */
+export function soon<T>(work: Promise<T>): Promise<T | null> {
+  work.catch(() => undefined);
+  return Promise.race([work, sleep(PATIENCE_MS, null, { ref: false })]);
+}
 
 /** Whether "Claim all" claims the line. */
 function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {

@@ -81,10 +81,10 @@ function registerPages(
     answered(host, reply, async () => {
       const query = Query.parse(request.query);
       const chosen = [...chosenOf((await disputes.list()).claims, query)].reverse();
-      const { body } = await claimFile(chosen, query.format, now());
+      const { body } = await claimFile(chosen, query.format, { now: now(), dataDir: disputes.dataDir });
       const name = `claims-${query.carrier?.replace(/[^\w-]+/g, '-') ?? 'all'}.${query.format}`;
       return reply
-        .type(query.format === 'csv' ? 'text/csv; charset=utf-8; header=present' : XLSX_TYPE)
+        .type(TYPES[query.format])
         .header('content-disposition', `attachment; filename="${name}"`)
         .send(typeof body === 'string' ? body : Buffer.from(body));
     }),
@@ -106,6 +106,7 @@ function registerPages(
   );
 }
 
+const TYPES = { csv: 'text/csv; charset=utf-8; header=present', xlsx: XLSX_TYPE, pdf: 'application/pdf' };
 const BY_USE = ['sent', 'credited', 'rejected', 'closed', 'open'] as const;
 
 function registerForms(operators: NonNullable<PluginHost['operators']>, disputes: Disputes): void {
@@ -140,7 +141,7 @@ export async function answered(
 }
 
 export function render(
-  view: 'claims' | 'claim' | 'problem' | 'at-risk',
+  view: 'claims' | 'claim' | 'problem' | 'at-risk' | 'at-risk-reading',
   values: Readonly<Record<string, unknown>>,
 ): string {
   return eta.render(`./${view}`, {

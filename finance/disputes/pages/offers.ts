@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
 import { jsonOrNull } from '../../../lib/wire/text.ts';
-import { CLAIM_STATES, changedText, checkNext, refused } from '../claim.ts';
+import type { LineAtRisk } from '../at-risk.ts';
+import { CLAIM_STATES, changedText, checkNext, lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
@@ -59,6 +60,31 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
         detail: `Opened ${ids.join(', ')}.`,
         next: { path: `/disputes/${ids[0]}`, label: `Claim ${ids[0]}` },
       };
+    },
+  };
+}
+
+/** @throws ClaimError none is in the state that this changes */
+export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[], isUndone: boolean): Offered {
+  const lines = found.filter(({ state }) => state === (isUndone ? 'dismissed' : 'new'));
+  if (lines.length === 0) throw refused(`No ticked row can be ${isUndone ? 'restored' : 'dismissed'}`);
+  const verb = isUndone ? 'Restore' : 'Dismiss';
+  return {
+    described: {
+      title: `${verb} ${lines.length === 1 ? 'a finding' : `${lines.length} findings`}: ${sumOf(lines)}`,
+      consequences: [
+        ...lines.slice(0, MAX_NAMED).map(lineText),
+        ...(lines.length > MAX_NAMED ? [`And ${lines.length - MAX_NAMED} more.`] : []),
+        isUndone ? 'They are new again.' : 'They are no longer new, and can be restored at any time.',
+      ],
+      ...{ label: verb, reasonLabel: isUndone ? 'Note' : 'Why', isReasonOptional: isUndone },
+      command: `disputes ${verb.toLowerCase()}`,
+      target: lines.slice(0, MAX_NAMED).map(({ tracking_number }) => tracking_number),
+      back: '/money-at-risk',
+    },
+    async perform(note, by) {
+      await disputes.dismiss(lines.map(lineKey), { note, by, isUndone });
+      return { detail: `${isUndone ? 'Restored' : 'Dismissed'} ${lines.length}.`, next: null };
     },
   };
 }

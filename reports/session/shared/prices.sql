@@ -22,7 +22,7 @@ create temp table if not exists monthly_prices as
 from price_counts(month_start(report_date), service_level, rated, 'loaded_shipments')
 
 -- name: tenant-prices
-create or replace temp view tenant_prices as
+create temp table if not exists tenant_prices as
 from price_counts(month_start(report_date), service_level, rated, 'tenant_shipments')
 
 -- name: all-prices

@@ -200,7 +200,7 @@ describe('claim windows', () => {
     expect(deadlineOf(aLine({ carrier_invoice_date: null }), read, now).closes_on).toBe('2026-04-09');
     expect(deadlineOf(aLine(), [], now)).toEqual({ closes_on: null, days_left: null });
     expect(await readClaimWindows(folder)).toEqual({
-      ...{ windows: [], warn_days: 14, answer_days: 30 },
+      ...{ windows: [], warn_days: 14, answer_days: 30, min_amount: '0' },
     });
   });
 

@@ -156,7 +156,12 @@ describe('the page of statements', () => {
       now: () => new Date('2026-11-02T00:00:00Z'),
     });
     pages.register(app, {
-      ...{ operators: null, noOperator: '', periodMenu: () => ({ period: '', presets: [] }) },
+      ...{
+        operators: null,
+        noOperator: '',
+        isForPrograms: () => true,
+        periodMenu: () => ({ period: '', presets: [] }),
+      },
       send: async (reply, { html }) => reply.type('text/html').send(html),
     });
   });
