@@ -4,10 +4,10 @@ import { activityInfo, cancellationSignal, getClient, heartbeat } from '@tempora
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { BillingService, InvoiceDetails } from '../billing/billing-service.ts';
 import { isBillingError } from '../billing/errors.ts';
+import { compareDecimals } from '../lib/decimal.ts';
 import { forEachBounded } from '../lib/semaphore.ts';
-import { compareDecimals } from '../lib/wire/decimal.ts';
+import type { LedgerStatus } from '../lib/warehouse-requests.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
-import type { LedgerStatus } from '../lib/wire/warehouse-requests.ts';
 import type { BillingActivities, Finding } from '../workflows/activities.ts';
 import type { backfillBatch } from '../workflows/backfill-batch.ts';
 import { lookUpInvoice } from '../workflows/client/invoice-client.ts';

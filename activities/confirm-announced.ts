@@ -7,7 +7,7 @@ import type { BillingService } from '../billing/billing-service.ts';
 import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { AlertKey } from '../lib/alerts/alert-names.ts';
 import { forEachBounded } from '../lib/semaphore.ts';
-import type { DueInvoice } from '../lib/wire/warehouse-requests.ts';
+import type { DueInvoice } from '../lib/warehouse-requests.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 
 export type ConfirmDependencies = Pick<

@@ -4,8 +4,8 @@ import type { BillingService } from '../billing/billing-service.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from '../workflows/activities.ts';
 

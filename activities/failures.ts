@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { BillsyncError } from '../lib/wire/errors.ts';
+import { BillsyncError } from '../lib/errors.ts';
 
 /** A longer requested pause is a mistake or an attack. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;

@@ -1,7 +1,7 @@
 import { describeInvoice } from '../billing/billing-service.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Discrepancy, LoadedRows, LoadOutcome } from '../lib/wire/warehouse-requests.ts';
+import type { Discrepancy, LoadedRows, LoadOutcome } from '../lib/warehouse-requests.ts';
 import { importFile } from '../warehouse/import/import-files.ts';
 import { holdRefused, rejection, releaseRefused } from '../warehouse/import/refused-files.ts';
 import type { LoadInvoiceResult, WarehouseActivities } from '../workflows/activities.ts';

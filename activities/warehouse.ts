@@ -1,5 +1,5 @@
 import { heartbeat } from '@temporalio/activity';
-import { publicationGauges } from '../warehouse/publisher.ts';
+import { publicationGauges } from '../warehouse/publication-loop.ts';
 import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { heartbeatEvery } from './heartbeat.ts';

@@ -1,6 +1,6 @@
 import type { ComparedClock } from '../lib/health/clocks.ts';
+import { printable } from '../lib/text.ts';
 import type { ArchivedFile } from '../lib/wire/csv-file.ts';
-import { printable } from '../lib/wire/text.ts';
 import type { ArchivedEvent, Fact, OnUnreadable } from './records.ts';
 
 export type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable, UnreadableRecord } from './records.ts';

@@ -1,4 +1,4 @@
-import { EXIT, errorClass } from '../lib/wire/errors.ts';
+import { EXIT, errorClass } from '../lib/errors.ts';
 
 export class ArchiveError extends errorClass({
   /** Nothing is written meanwhile: it would be hidden once the volume is mounted again. */

@@ -1,9 +1,9 @@
 /** Messages contain hosts, never the rest of a URL. */
 
+import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/errors.ts';
 import { withoutPassingSecrets } from '../lib/log/passing-secrets.ts';
 import { systemCode } from '../lib/system-errors.ts';
 import type { ErrorBody } from '../lib/wire/api.ts';
-import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/wire/errors.ts';
 import { serviceError } from '../lib/wire/service-errors.ts';
 
 const RETRIED = 'try again later; the worker retries automatically';

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
 import { NOT_SET, SettingsError } from '../lib/config/settings.ts';
+import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../lib/errors.ts';
 import { holderOf } from '../lib/processes.ts';
 import { messageOf, type SystemError, systemErrorIn } from '../lib/system-errors.ts';
-import { BillsyncError, type ErrorDetails, EXIT, type ExitCode } from '../lib/wire/errors.ts';
 import { printable } from './terminal/table.ts';
 
 export { EXIT, type ExitCode };

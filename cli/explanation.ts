@@ -1,12 +1,12 @@
 import type { Settings } from '../lib/config/settings.ts';
-import type { Explanation } from '../warehouse/read-published-copy.ts';
+import type { Explanation } from '../warehouse/explain-published.ts';
 
 export async function explainPublished(
   settings: Settings,
   trackingNumber: string,
 ): Promise<readonly Explanation[]> {
   const { openArchive } = await import('../archive/open-archive.ts');
-  const { explainTracking } = await import('../warehouse/read-published-copy.ts');
+  const { explainTracking } = await import('../warehouse/explain-published.ts');
   const { publishedPath } = await import('./published.ts');
   const archive = await openArchive(settings);
   const request = { databasePath: publishedPath(settings), archive, trackingNumber };

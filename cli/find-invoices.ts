@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { nearestNames } from '../lib/config/did-you-mean.ts';
 import type { Settings } from '../lib/config/settings.ts';
-import { beginningOf } from '../lib/wire/text.ts';
+import { beginningOf } from '../lib/text.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { CliError, EXIT } from './errors.ts';
 import type { PublishedReader } from './published.ts';

@@ -6,7 +6,7 @@ import type { Archive } from '../archive/archive.ts';
 import { type Hold, isHeld, type Owner, readRetention } from '../archive/retention.ts';
 import { asideFolder } from '../lib/files/data-folder.ts';
 import { namesIn } from '../lib/files/files.ts';
-import type { Quarantine, QuarantinedItem } from '../lib/wire/quarantine.ts';
+import type { Quarantine, QuarantinedItem } from '../lib/quarantine.ts';
 import type { RemovableFile, Warehouse } from '../warehouse/warehouse.ts';
 import { discardQuarantined } from '../webhook/requeue.ts';
 

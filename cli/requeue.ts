@@ -1,6 +1,6 @@
 import type { Settings } from '../lib/config/settings.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import { openInbox } from '../webhook/inbox/inbox.ts';
 import { requeueDelivery } from '../webhook/requeue.ts';
 import { CliError, EXIT } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { shortName } from '../lib/wire/text.ts';
+import { shortName } from '../lib/text.ts';
 import { comparedPeriod as comparedPeriodOf, type Period } from '../reports/period.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 

@@ -5,9 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { BillsyncError, EXIT } from '../lib/errors.ts';
 import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
 import type { Logger } from '../lib/log/log.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 
 export class AdminPasswordMissingError extends BillsyncError {
   readonly code = 'admin-password-missing';

@@ -1,4 +1,4 @@
-import { shortName } from '../lib/wire/text.ts';
+import { shortName } from '../lib/text.ts';
 import { reportColumn } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';

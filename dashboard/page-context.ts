@@ -2,9 +2,9 @@ import { dirname } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Health } from '../lib/health/health.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
@@ -13,8 +13,8 @@ import { openReportSession, type ReportSession, type SessionRequest } from '../r
 import { addressOfPage, isForPrograms } from './address.ts';
 import type { PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
+import { queryPublished, type RunStatement } from './page-queries.ts';
 import type { PluginPages } from './plugin-pages.ts';
-import { queryPublished, type RunStatement } from './published-statements.ts';
 import { count, type Frame, instant, renderPage, type ViewValues } from './views.ts';
 
 export interface PageContext {

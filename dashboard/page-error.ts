@@ -1,6 +1,6 @@
-import { UnreadableFileError } from '../lib/files/published-file.ts';
+import { BillsyncError, EXIT } from '../lib/errors.ts';
+import { UnreadableFileError } from '../lib/files/damaged-database.ts';
 import type { Logger } from '../lib/log/log.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { isReportError } from '../reports/errors.ts';
 
 export interface PageError {

@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { BillsyncError, EXIT } from '../lib/errors.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createAdminGuard, isTrusted } from './admin-guard.ts';
 
 /** A taken port is not replaced by another, which no probe would find (ADR 13). */

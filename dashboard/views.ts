@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { shortName } from '../lib/wire/text.ts';
+import { shortName } from '../lib/text.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { money, stateBadge, stateLabel } from '../reports/render/html-cells.ts';
 import { CHART_CSS } from '../reports/render/html-page.ts';

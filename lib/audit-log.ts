@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Scrub } from './log/scrub.ts';
+import { beginningOf, jsonOrNull } from './text.ts';
 import { USER_FILES, userStore, wholeLines } from './user-store.ts';
 import { wellFormedJson } from './wire/json.ts';
-import { beginningOf, jsonOrNull } from './wire/text.ts';
 
 const Entry = z.object({
   number: z.int().positive(),

@@ -6,6 +6,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { readdir, truncate } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { EXIT, errorClass } from './errors.ts';
 import { dataFolder } from './files/data-folder.ts';
 import { appendDurably, makeFolder, removeIfThere, replaceDurably } from './files/durable-files.ts';
 import { readIfThere, replaceFile } from './files/files.ts';
@@ -13,7 +14,6 @@ import { takeLock } from './files/lock-file.ts';
 import { isTrustedOwner, userName } from './files/trusted-path.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
 import { naming, systemCode } from './system-errors.ts';
-import { EXIT, errorClass } from './wire/errors.ts';
 
 export interface UserStore {
   readonly isShared: boolean;

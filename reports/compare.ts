@@ -1,4 +1,4 @@
-import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../lib/decimal.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import { moneyColumn, type ReportCell, type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
 import { comparedDaysOf, markIncomplete, notCountedNotes } from './completeness.ts';

@@ -1,5 +1,5 @@
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { jsonOrNull } from '../lib/wire/text.ts';
+import { jsonOrNull } from '../lib/text.ts';
 import { findReport, type ReportDefinition } from './catalogue.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import { bindParameters, setParameterVariables } from './parameters.ts';

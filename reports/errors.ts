@@ -1,4 +1,4 @@
-import { type ErrorDetails, EXIT, errorClass } from '../lib/wire/errors.ts';
+import { type ErrorDetails, EXIT, errorClass } from '../lib/errors.ts';
 
 export class ReportError extends errorClass({
   'not-published': {

@@ -1,7 +1,7 @@
 /** Tenants and partners match by id or name, all values in any case. */
 
 import { nearestNames } from '../lib/config/did-you-mean.ts';
-import { markOfShortName, shortName } from '../lib/wire/text.ts';
+import { markOfShortName, shortName } from '../lib/text.ts';
 import { invalidFilter } from './errors.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters } from './report-filters.ts';

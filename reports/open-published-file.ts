@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBResult, DuckDBResultReader, DuckDBValue } from '@duckdb/node-api';
 import { jsonValue, rollBackAndClose } from '../lib/duckdb-values.ts';
-import { asDamage, refuseLeftWal } from '../lib/files/published-file.ts';
+import { asDamage, refuseLeftWal } from '../lib/files/damaged-database.ts';
 import { statementsIn } from '../lib/sql-file.ts';
 import { asOtherVersion, interrupted, ReportError } from './errors.ts';
 import { connectShared, type FileCache, type OwnConnection } from './shared-instance.ts';

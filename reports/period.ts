@@ -1,6 +1,6 @@
 /** Periods are calendar days in UTC, `YYYY-MM-DD`, both ends included. */
 
-import { isDay } from '../lib/wire/text.ts';
+import { isDay } from '../lib/text.ts';
 import { invalidFilter } from './errors.ts';
 
 export interface Period {

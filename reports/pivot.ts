@@ -1,4 +1,4 @@
-import { fromTenThousandths, toTenThousandths } from '../lib/wire/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../lib/decimal.ts';
 import type { ReportDefinition } from './catalogue.ts';
 import { moneyColumn, type ReportCell, type ReportColumn, type ReportRow } from './cells.ts';
 import { invalidFilter } from './errors.ts';

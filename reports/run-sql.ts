@@ -5,7 +5,7 @@ import {
   StatementType,
 } from '@duckdb/node-api';
 import { jsonValue } from '../lib/duckdb-values.ts';
-import { asDamage } from '../lib/files/published-file.ts';
+import { asDamage } from '../lib/files/damaged-database.ts';
 import { isReportError, type ReportError, sqlRefused } from './errors.ts';
 import { openPublishedFile, withTimeLimit } from './open-published-file.ts';
 

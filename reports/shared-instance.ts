@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { openInstance } from '../lib/duckdb-instance.ts';
-import { readingLimits } from '../lib/files/published-file.ts';
+import { readingLimits } from '../lib/files/damaged-database.ts';
 
 export type FileCache = Map<string, Promise<unknown>>;
 

@@ -1,6 +1,6 @@
 import { type DuckDBAppender, DuckDBDateValue } from '@duckdb/node-api';
 import { dayNumber, decimalValue } from '../lib/duckdb-values.ts';
-import { isDay } from '../lib/wire/text.ts';
+import { isDay } from '../lib/text.ts';
 import type { ExtraTable } from './catalogue.ts';
 
 export interface TableColumn {

@@ -1,6 +1,6 @@
+import { sentenceOf } from '../lib/errors.ts';
 import { isTemporalError } from '../lib/temporal/errors.ts';
 import { temporalExecutable } from '../lib/temporal/server-executable.ts';
-import { sentenceOf } from '../lib/wire/errors.ts';
 
 if (process.env.TEMPORAL_ADDRESS && !process.argv.includes('--always')) {
   process.stderr.write(`temporal: using the server at ${process.env.TEMPORAL_ADDRESS}\n`);

@@ -4,9 +4,9 @@ import type { Archive, Fact } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
 import type { Logger } from '../lib/log/log.ts';
 import { createSemaphore, forEachBounded } from '../lib/semaphore.ts';
+import { uuidOrNull } from '../lib/text.ts';
+import type { LoadOutcome } from '../lib/warehouse-requests.ts';
 import { CSV_TOLERANCES } from '../lib/wire/csv-file.ts';
-import { uuidOrNull } from '../lib/wire/text.ts';
-import type { LoadOutcome } from '../lib/wire/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import { KeyedMutex } from './duckdb/locks.ts';
 import type { Ledgers, Row, Statements } from './duckdb/statements.ts';
@@ -22,8 +22,9 @@ import {
   type LoadFact,
 } from './ledger/ingest.ts';
 import { refreshInvoices } from './ledger/invoice-states.ts';
-import type { FileLoad, LoadTransactions } from './load/file-load.ts';
-import { BatchingLoader, ONE_FILE } from './load/load-files.ts';
+import { ONE_FILE } from './load/load-files.ts';
+import { BatchingLoader } from './load/load-queue.ts';
+import type { FileLoad, LoadTransactions } from './load/rejections.ts';
 
 export type OnProgress = (loadsDone: number, loadsOf: number) => void;
 

@@ -1,7 +1,7 @@
 /** A file that breaks a rule is not an error: `load` returns the reason. */
 
+import { EXIT, errorClass } from '../lib/errors.ts';
 import { systemErrorIn } from '../lib/system-errors.ts';
-import { EXIT, errorClass } from '../lib/wire/errors.ts';
 
 /** The workflow of an invoice retries all of them: none depends on the invoice alone. */
 export class WarehouseError extends errorClass({

@@ -12,7 +12,7 @@ import { RESERVED_BY_LOADS_BYTES } from '../lib/health/free-space.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { isAlive } from '../lib/processes.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
-import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/warehouse-requests.ts';
 import { catchUpFile } from './catch-up.ts';
 import {
   claimDataFolder,
@@ -25,12 +25,12 @@ import { CONNECTIONS, Database, removeDatabase } from './duckdb/database.ts';
 import { KeyedMutex, lockWarehouse, ReadWriteLock } from './duckdb/locks.ts';
 import { migrate } from './duckdb/schema.ts';
 import { type Ingested, ingest } from './ledger/ingest.ts';
-import type { LoadTransactions, NewLoad } from './load/file-load.ts';
-import { BatchingLoader } from './load/load-files.ts';
-import { publish } from './publish.ts';
+import { BatchingLoader } from './load/load-queue.ts';
+import type { LoadTransactions, NewLoad } from './load/rejections.ts';
 import type { OpenWarehouseOptions, Store, StoreIngest } from './store.ts';
 import type { Warehouse } from './warehouse.ts';
 import { LedgerWarehouse } from './warehouse.ts';
+import { publish } from './write-publication.ts';
 
 /** @throws warehouse-locked, environment-mismatch, warehouse-corrupt, warehouse-too-new */
 export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {

@@ -3,11 +3,11 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Archive } from '../archive/archive.ts';
+import { refuseLeftWal } from '../lib/files/damaged-database.ts';
 import { asideFolder } from '../lib/files/data-folder.ts';
 import { exists, syncFolder } from '../lib/files/durable-files.ts';
-import { refuseLeftWal } from '../lib/files/published-file.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/warehouse-requests.ts';
 import {
   type CaughtUp,
   catchUpFile,
@@ -30,8 +30,8 @@ import {
   readHeldRecords,
 } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
-import { publish } from './publish.ts';
 import type { OpenWarehouseOptions } from './store.ts';
+import { publish } from './write-publication.ts';
 
 export interface RebuildOptions {
   readonly settings: OpenWarehouseOptions['settings'];

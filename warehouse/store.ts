@@ -2,12 +2,12 @@ import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import type { Ledgers } from './duckdb/statements.ts';
 import type { Ingested, IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
-import type { NewLoad } from './load/file-load.ts';
-import type { BatchingLoader } from './load/load-files.ts';
+import type { BatchingLoader } from './load/load-queue.ts';
+import type { NewLoad } from './load/rejections.ts';
 
 export interface OpenWarehouseOptions {
   readonly settings: Pick<

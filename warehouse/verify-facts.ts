@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Archive, OnUnreadable, UnreadableRecord } from '../archive/archive.ts';
-import type { Drift } from '../lib/wire/warehouse-requests.ts';
+import type { Drift } from '../lib/warehouse-requests.ts';
 import type { Database } from './duckdb/database.ts';
 import {
   type Counts,

@@ -5,10 +5,10 @@
 
 import type { Archive } from '../archive/archive.ts';
 import { purgedFilesOf } from '../archive/retention.ts';
-import { isDamagedFile } from '../lib/files/published-file.ts';
+import { isDamagedFile } from '../lib/files/damaged-database.ts';
+import type { Drift, Verification } from '../lib/warehouse-requests.ts';
 import { type ArchivedFile, CSV_TOLERANCES, isSpecified } from '../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
-import type { Drift, Verification } from '../lib/wire/warehouse-requests.ts';
 import { type Database, MEMORY } from './duckdb/database.ts';
 import type { Session } from './duckdb/session.ts';
 import type { Row } from './duckdb/statements.ts';

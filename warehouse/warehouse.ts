@@ -3,8 +3,6 @@
 import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/log/log.ts';
-import type { CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { InvoiceState } from '../lib/wire/names.ts';
 import type {
   CheckOutcome,
   Decided,
@@ -14,11 +12,12 @@ import type {
   LoadRequest,
   Publication,
   Verification,
-} from '../lib/wire/warehouse-requests.ts';
+} from '../lib/warehouse-requests.ts';
+import type { CsvTolerance } from '../lib/wire/csv-file.ts';
+import type { InvoiceState } from '../lib/wire/names.ts';
 import { reportSetAside } from './catch-up.ts';
 import { ReadWriteLock } from './duckdb/locks.ts';
 import { WarehouseError } from './errors.ts';
-import { InvoiceLoads } from './invoice-loads.ts';
 import { checkDecision } from './ledger/decide.ts';
 import type { IngestRequest, OnMissing, OnSetAside } from './ledger/ingest.ts';
 import { readInvoiceLines } from './ledger/invoice-states.ts';
@@ -38,8 +37,9 @@ import {
   readUnconfirmed,
   recordServiceCheck,
 } from './ledger/read-invoices.ts';
-import type { FileToCheck } from './load/check-file.ts';
-import { checkFile } from './load/check-file.ts';
+import type { FileToCheck } from './load/dry-run.ts';
+import { checkFile } from './load/dry-run.ts';
+import { InvoiceLoads } from './load-invoice.ts';
 import type { OpenWarehouseOptions, Store, Tidied } from './store.ts';
 import { verifyWarehouse } from './verify.ts';
 

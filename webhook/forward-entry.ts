@@ -1,10 +1,10 @@
 import type { Archive } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { EXIT, errorClass } from '../lib/errors.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import { traceDelivery } from '../lib/temporal/tracing.ts';
-import { EXIT, errorClass } from '../lib/wire/errors.ts';
 import { type InvoiceEvent, withoutUrlQuery } from '../lib/wire/invoice-event.ts';
 import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { DurablePoint, Inbox, InboxEntry } from './inbox/inbox.ts';
 import { foreignRefusal, isForeign, REPEATED_ID, type Refusal } from './receive-delivery.ts';
 

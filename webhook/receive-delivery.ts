@@ -4,11 +4,11 @@ import type { Alerts } from '../lib/alerts/alerts.ts';
 import type { Settings } from '../lib/config/settings.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import { idMadeFrom } from '../lib/wire/lenient-values.ts';
 import { EVENTS } from '../lib/wire/names.ts';
 import { type ParsedDelivery, parseDelivery } from '../lib/wire/parse-delivery.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { Accepted, Inbox, InboxEntry } from './inbox/inbox.ts';
 
 export interface ReceiveDeps {

@@ -9,7 +9,7 @@ import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { systemCode } from '../lib/system-errors.ts';
-import { printable } from '../lib/wire/text.ts';
+import { printable } from '../lib/text.ts';
 
 const LINGER_MS = 5_000;
 const LAST_ANSWER_MS = 1_000;

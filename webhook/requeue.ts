@@ -1,9 +1,9 @@
 import type { Archive, ArchivedEvent } from '../archive/archive.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
 import type { InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import type { EventType } from '../lib/wire/names.ts';
 import { parseDelivery } from '../lib/wire/parse-delivery.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
 import type { Inbox, InboxEntry } from './inbox/inbox.ts';
 import { isForeign, storeEvent } from './receive-delivery.ts';
 

@@ -4,10 +4,10 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Settings } from '../lib/config/settings.ts';
+import { BillsyncError, EXIT } from '../lib/errors.ts';
 import { addressKey, createFailedLogins, type FailedLoginsMessages } from '../lib/failed-logins.ts';
 import { systemCode, systemErrorIn } from '../lib/system-errors.ts';
 import { encodingsIn } from '../lib/wire/api.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import { createEndpointPaths, type EndpointPaths, hasNoCredentials, pathnameOf } from './authentication.ts';
 import { measureCertificate, prepareCertificate, readCertificate, reloadCertificate } from './certificate.ts';
 import {

@@ -13,8 +13,8 @@ import {
 } from '../lib/health/health.ts';
 import { overdueCall, passTime } from '../lib/health/native-calls.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Quarantine } from '../lib/wire/quarantine.ts';
-import type { PublishedWarehouse } from '../warehouse/publisher.ts';
+import type { Quarantine } from '../lib/quarantine.ts';
+import type { PublishedWarehouse } from '../warehouse/publication-loop.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const SECOND_MS = 1_000;

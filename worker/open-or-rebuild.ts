@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Alerts, SHOWN_FOR_MS } from '../lib/alerts/alerts.ts';
+import { BillsyncError, EXIT } from '../lib/errors.ts';
 import type { Health } from '../lib/health/health.ts';
-import { BillsyncError, EXIT } from '../lib/wire/errors.ts';
 import type { LostRecord } from '../warehouse/catch-up.ts';
 import { isWarehouseError } from '../warehouse/errors.ts';
 import { openWarehouse, rebuildWarehouse } from '../warehouse/open-warehouse.ts';

@@ -7,8 +7,8 @@ import {
 } from '../finance/statements/make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS, writeFiles } from '../finance/statements/render-statement.ts';
 import { PAPERS, statementRefused } from '../finance/statements/statement.ts';
+import { sumOfAmounts } from '../lib/decimal.ts';
 import { writeWhole } from '../lib/files/files.ts';
-import { sumOfAmounts } from '../lib/wire/decimal.ts';
 import { invalidFilter } from '../reports/errors.ts';
 import { parsePeriod } from '../reports/period.ts';
 import { headLines } from '../reports/render/labels.ts';

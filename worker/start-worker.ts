@@ -20,7 +20,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import { isTemporalError } from '../lib/temporal/errors.ts';
 import { activeTracing } from '../lib/temporal/tracing.ts';
 import { taskQueues } from '../lib/wire/names.ts';
-import { startPublisher } from '../warehouse/publisher.ts';
+import { startPublisher } from '../warehouse/publication-loop.ts';
 import type { SetAside, Warehouse } from '../warehouse/warehouse.ts';
 import { openQuarantine, reportDropped } from '../webhook/inbox/quarantine.ts';
 import { lookUpInvoice } from '../workflows/client/invoice-client.ts';
@@ -34,7 +34,7 @@ import {
   publishedPath,
   readGaps,
   readMissingFiles,
-} from './published-data.ts';
+} from './publication-listeners.ts';
 import { requireSharedKey } from './require-shared-key.ts';
 import { createRetryAlert } from './retry-alert.ts';
 import { installRuntime } from './runtime.ts';

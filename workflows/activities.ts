@@ -1,8 +1,5 @@
 /** Requests and results are JSON. Expected outcomes are values; an error is a failure (failure.ts). */
 
-import type { FileTag } from '../lib/wire/csv-file.ts';
-import type { ExportLocation, InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
-import type { EnvironmentName, WebhookStatus } from '../lib/wire/names.ts';
 import type {
   Decided,
   Decision,
@@ -13,7 +10,10 @@ import type {
   LoadRequest,
   Publication,
   Verification,
-} from '../lib/wire/warehouse-requests.ts';
+} from '../lib/warehouse-requests.ts';
+import type { FileTag } from '../lib/wire/csv-file.ts';
+import type { ExportLocation, InvoiceEvent, InvoiceHeader } from '../lib/wire/invoice-event.ts';
+import type { EnvironmentName, WebhookStatus } from '../lib/wire/names.ts';
 import type { InvoiceLedger } from './lifecycle.ts';
 import type { BackfillCounts, InvoiceToLookUp } from './messages.ts';
 import type { Pace } from './pace.ts';

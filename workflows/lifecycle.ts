@@ -3,6 +3,7 @@
  * service settles (ADR 17). No clock is compared, so any order of arrival results in the same steps.
  */
 
+import { isExclusion, type VoidBasis } from '../lib/warehouse-requests.ts';
 import type { ExportLocation, InvoiceEvent } from '../lib/wire/invoice-event.ts';
 import {
   type InvoiceState,
@@ -12,7 +13,6 @@ import {
   rankOfEvent,
   type WebhookStatus,
 } from '../lib/wire/names.ts';
-import { isExclusion, type VoidBasis } from '../lib/wire/warehouse-requests.ts';
 
 export interface Announcement {
   readonly eventId: string;

@@ -1,6 +1,6 @@
 import { log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { Verification } from '../lib/warehouse-requests.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
-import type { Verification } from '../lib/wire/warehouse-requests.ts';
 import type { FindOverdueResult, WarehouseActivities } from './activities.ts';
 import { taskQueuesOfWorkflow } from './activity-options.ts';
 import { failureOf } from './failure.ts';

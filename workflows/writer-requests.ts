@@ -6,7 +6,7 @@ import type {
   ImportRequest,
   Publication,
   Verification,
-} from '../lib/wire/warehouse-requests.ts';
+} from '../lib/warehouse-requests.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from './activities.ts';
 
 // For commands: a person waits, so a failure is reported after a few attempts.

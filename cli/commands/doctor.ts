@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EXIT } from '../../lib/wire/errors.ts';
+import { EXIT } from '../../lib/errors.ts';
 import type { Diagnosis } from '../doctor/diagnose.ts';
 import { paint } from '../terminal/table.ts';
 import { contextOf, verb } from '../verb.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Explanation } from '../../warehouse/read-published-copy.ts';
+import type { Explanation } from '../../warehouse/explain-published.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { explainPublished, explanationsAsJson, factsOf } from '../explanation.ts';
 import { paint, printable } from '../terminal/table.ts';
@@ -15,7 +15,7 @@ export function command(): Command {
     .run(async ({ settings, output }: Run, trackingNumber: string) => {
       const { requirePublished } = await import('../published.ts');
       await requirePublished(settings);
-      const { MAX_EXPLAINED } = await import('../../warehouse/read-published-copy.ts');
+      const { MAX_EXPLAINED } = await import('../../warehouse/explain-published.ts');
       const found = await explainPublished(settings, trackingNumber);
       if (found.length === 0) {
         throw new CliError(

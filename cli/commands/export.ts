@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { asDamage } from '../../lib/files/published-file.ts';
+import { asDamage } from '../../lib/files/damaged-database.ts';
 import { statementIn } from '../../lib/sql-file.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Run, verb } from '../verb.ts';
@@ -72,7 +72,7 @@ async function exportAll({ database, target, format }: Export): Promise<void> {
   try {
     const { openInstance } = await import('../../lib/duckdb-instance.ts');
     const { attachBehind } = await import('../../warehouse/lake/lake-source.ts');
-    const { refuseLeftWal } = await import('../../lib/files/published-file.ts');
+    const { refuseLeftWal } = await import('../../lib/files/damaged-database.ts');
     await refuseLeftWal(database);
     const instance = await openInstance(database, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();

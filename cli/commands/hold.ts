@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { type Hold, readRetention } from '../../archive/retention.ts';
 import { userName } from '../../lib/runtime.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
+import { uuidOrNull } from '../../lib/text.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Column, printable } from '../terminal/table.ts';
 import { group, type Run, verb } from '../verb.ts';

@@ -1,6 +1,6 @@
 import type { Settings } from '../../lib/config/settings.ts';
 import { userName } from '../../lib/runtime.ts';
-import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
+import type { Decided, Decision } from '../../lib/warehouse-requests.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { invoiceName, publishedInvoice } from '../find-invoices.ts';
 import { CANNOT_BE_UNDONE, confirm } from '../terminal/interaction.ts';
@@ -93,7 +93,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
     const { publishedPath } = await import('../published.ts');
-    const { dryRunDecision } = await import('../../warehouse/read-published-copy.ts');
+    const { dryRunDecision } = await import('../../warehouse/explain-published.ts');
     return dryRunDecision(publishedPath(settings), decision);
   }
   return withWriter(settings, {

@@ -244,7 +244,7 @@ async function printDiff(
   { settings, output }: Pick<Run, 'settings' | 'output'>,
   invoice: ReportRow,
 ): Promise<void> {
-  const { diffVersions } = await import('../../warehouse/read-published-copy.ts');
+  const { diffVersions } = await import('../../warehouse/explain-published.ts');
   const { publishedPath } = await import('../published.ts');
   const diff = await diffVersions({
     databasePath: publishedPath(settings),

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { sumOfAmounts } from '../../lib/decimal.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { userName } from '../../lib/runtime.ts';
-import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { PURGE_CLASSES, type PurgeClass, type PurgePlan } from '../purge-plan.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import type { Quarantine, QuarantinedItem } from '../../lib/wire/quarantine.ts';
+import type { Quarantine, QuarantinedItem } from '../../lib/quarantine.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { confirm } from '../terminal/interaction.ts';

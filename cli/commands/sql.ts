@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { refuseLeftWal } from '../../lib/files/published-file.ts';
+import { refuseLeftWal } from '../../lib/files/damaged-database.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { type Run, seconds, verb } from '../verb.ts';
 

@@ -1,4 +1,4 @@
-import { jsonOrNull } from '../../lib/wire/text.ts';
+import { jsonOrNull } from '../../lib/text.ts';
 import type { Sandbox } from '../../sandbox/service.ts';
 import type { PublishedReader } from '../published.ts';
 import { expectedAtLast, type Fault, type Story } from './story.ts';

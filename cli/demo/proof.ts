@@ -1,4 +1,4 @@
-import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { runReport } from '../../reports/report-session.ts';
 import type { BilledRow } from '../../sandbox/service.ts';

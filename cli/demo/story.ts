@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/quarantine.ts';
 import type { Sandbox, SandboxAccount } from '../../sandbox/service.ts';
 import { CliError, EXIT } from '../errors.ts';
 import type { Progress } from '../terminal/output.ts';

@@ -9,9 +9,9 @@ import type {
 import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import { printable } from '../../lib/wire/text.ts';
-import type { Imported } from '../../lib/wire/warehouse-requests.ts';
+import type { Quarantine } from '../../lib/quarantine.ts';
+import { printable } from '../../lib/text.ts';
+import type { Imported } from '../../lib/warehouse-requests.ts';
 import { whyNotLoaded } from '../commands/import.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { idsOf, publishedInvoice } from '../find-invoices.ts';

@@ -13,7 +13,7 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
 import { type Check, startChecks } from '../../lib/health/health.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
-import type { Quarantine } from '../../lib/wire/quarantine.ts';
+import type { Quarantine } from '../../lib/quarantine.ts';
 import type { LakeSettings } from '../../warehouse/lake/catalog-address.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { auditLogOf } from '../audited-commands.ts';

@@ -1,7 +1,7 @@
 -- Statements of `billsync export`; the variable `folder` is the target.
 
 -- name: macros
--- Escapes invisible characters and formulas in texts, as `report --format csv` does (csv-exact does not): `visible` (lib/wire/text.ts), then the apostrophe
+-- Escapes invisible characters and formulas in texts, as `report --format csv` does (csv-exact does not): `visible` (lib/text.ts), then the apostrophe
 -- (reports/render/csv-text.ts). Numbers, dates and all other texts are unchanged. \s is ASCII here, \p{Z} the rest; the pattern ends
 -- with the noncharacters of Unicode.
 create or replace temp macro is_unseen(text) as

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { hasColors } from '../../lib/runtime.ts';
+import { visible, visibleCell } from '../../lib/text.ts';
 import { blocks, fitted, line, widestOf } from '../../lib/text-table.ts';
-import { visible, visibleCell } from '../../lib/wire/text.ts';
 
 export interface Column<T> {
   readonly title: string;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
+import { BillsyncError, EXIT } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/files/durable-files.ts';
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
 
 export class UploadError extends BillsyncError {
   readonly code = 'upload';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { ALERT_NAMES, ALERTS, anchorOf, runbookSection } from '../../lib/alerts/alert-names.ts';
 import { type OpenAlert, openAlerts } from '../../lib/alerts/alert-store.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
-import type { RunStatement } from '../published-statements.ts';
+import type { RunStatement } from '../page-queries.ts';
 
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);

@@ -16,7 +16,7 @@ import {
   sendPage,
   sendPublished,
 } from '../page-context.ts';
-import { runInvoices } from '../published-statements.ts';
+import { runInvoices } from '../page-queries.ts';
 import { count } from '../views.ts';
 import { saveAddress } from './saved-views.ts';
 

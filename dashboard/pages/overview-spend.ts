@@ -1,4 +1,4 @@
-import { sumOfAmounts, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { sumOfAmounts, toTenThousandths } from '../../lib/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { compareResults, percentOf } from '../../reports/compare.ts';

@@ -15,7 +15,7 @@ import {
   readPublished,
   withReports,
 } from '../page-context.ts';
-import { type InvoicesRequest, type RunStatement, runInvoices } from '../published-statements.ts';
+import { type InvoicesRequest, type RunStatement, runInvoices } from '../page-queries.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { count, instant } from '../views.ts';
 import { spendOf } from './overview-spend.ts';

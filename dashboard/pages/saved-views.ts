@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { UnreadableFileError } from '../../lib/files/published-file.ts';
+import { UnreadableFileError } from '../../lib/files/damaged-database.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { one, type Query, withQuery } from '../address.ts';

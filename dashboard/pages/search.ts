@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { shortName } from '../../lib/wire/text.ts';
+import { shortName } from '../../lib/text.ts';
 import { isForPrograms, one, type Query, withQuery } from '../address.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { Hit } from '../plugin-pages.ts';

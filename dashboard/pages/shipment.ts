@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { markOfShortName } from '../../lib/wire/text.ts';
+import { markOfShortName } from '../../lib/text.ts';
 import { withQuery } from '../address.ts';
 import { asOfNow, type PageContext, readPublished, sendMessage, sendPage } from '../page-context.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { shortName } from '../../lib/wire/text.ts';
+import { shortName } from '../../lib/text.ts';
 import type { ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { columnLabel, displayCell, grouped } from '../../reports/render/labels.ts';

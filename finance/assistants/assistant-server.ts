@@ -1,6 +1,6 @@
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { BillsyncError } from '../../lib/errors.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
-import { BillsyncError } from '../../lib/wire/errors.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { runCompared } from '../../reports/compare.ts';
 import { interrupted } from '../../reports/errors.ts';

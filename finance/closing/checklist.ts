@@ -1,4 +1,4 @@
-import { sumOfAmounts } from '../../lib/wire/decimal.ts';
+import { sumOfAmounts } from '../../lib/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { type Period, parsePeriod } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';

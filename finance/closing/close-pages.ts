@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { FastifyReply } from 'fastify';
 import { ZipFile } from 'yazl';
 import type { Offered, PluginHost, PluginPages } from '../../dashboard/plugin-pages.ts';
-import { BillsyncError, EXIT, sentenceOf } from '../../lib/wire/errors.ts';
+import { BillsyncError, EXIT, sentenceOf } from '../../lib/errors.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { daysName, parsePeriod, shiftDay } from '../../reports/period.ts';
 import { money } from '../../reports/render/html-cells.ts';

@@ -1,10 +1,10 @@
 /** Closed months in `months.ndjson` of the user store; a line is one decision, and the newest of a month counts. */
 
 import { z } from 'zod';
+import { EXIT, errorClass } from '../../lib/errors.ts';
+import { jsonOrNull } from '../../lib/text.ts';
 import { USER_FILES, userStore, wholeLines } from '../../lib/user-store.ts';
-import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import { jsonOrNull } from '../../lib/wire/text.ts';
 import { DATE_BASES } from '../../reports/report-filters.ts';
 
 const amount = z.string().regex(/^-?\d{1,34}\.\d{4}$/);

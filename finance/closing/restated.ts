@@ -1,8 +1,8 @@
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { sumOfAmounts } from '../../lib/decimal.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
-import { sumOfAmounts } from '../../lib/wire/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { type ClosedMonth, type MonthEntry, readMonths } from './month-journal.ts';

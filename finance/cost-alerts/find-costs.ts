@@ -1,10 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  compareDecimals,
-  dividedHalfAway,
-  fromTenThousandths,
-  toTenThousandths,
-} from '../../lib/wire/decimal.ts';
+import { compareDecimals, dividedHalfAway, fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readCheckedYaml, type YamlFile } from '../../lib/checked-yaml.ts';
+import { BillsyncError, EXIT, errorClass } from '../../lib/errors.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
-import { BillsyncError, EXIT, errorClass } from '../../lib/wire/errors.ts';
 import { findReport } from '../../reports/catalogue.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';

@@ -1,11 +1,11 @@
 /** Each finding is an alert once. */
 
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { BillsyncError } from '../../lib/errors.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
-import { BillsyncError } from '../../lib/wire/errors.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { type CostFinding, findCosts } from './find-costs.ts';
 import { type CostRule, readCostRules } from './rules.ts';

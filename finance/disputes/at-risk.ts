@@ -1,4 +1,4 @@
-import { compareDecimals } from '../../lib/wire/decimal.ts';
+import { compareDecimals } from '../../lib/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
 import { isAlive, lineKey } from './claim.ts';

@@ -1,11 +1,6 @@
-import {
-  compareDecimals,
-  fromTenThousandths,
-  sumOfAmounts,
-  toTenThousandths,
-} from '../../lib/wire/decimal.ts';
+import { compareDecimals, fromTenThousandths, sumOfAmounts, toTenThousandths } from '../../lib/decimal.ts';
 import { type Claim, isWithdrawn, lineKey, NEXT_STATES, NOTHING, numberKey } from './claim.ts';
-import type { Credit, Published } from './published.ts';
+import type { Credit, Published } from './published-invoices.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
 export interface ClaimWithStatus extends Claim, Deadline {

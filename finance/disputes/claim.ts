@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXIT, errorClass } from '../../lib/wire/errors.ts';
+import { EXIT, errorClass } from '../../lib/errors.ts';
 import type { ReportCell } from '../../reports/cells.ts';
 
 const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);

@@ -23,7 +23,7 @@ import {
   findLines,
 } from './findings.ts';
 import { appendChange, type Claims, readClaims } from './journal.ts';
-import { NOTHING_PUBLISHED, readPublished } from './published.ts';
+import { NOTHING_PUBLISHED, readPublished } from './published-invoices.ts';
 import { deadlineOf, readClaimWindows } from './windows.ts';
 
 export interface DisputesOptions {

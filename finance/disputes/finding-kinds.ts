@@ -5,7 +5,7 @@ import type { ReportRow } from '../../reports/cells.ts';
 export interface Finding {
   /** Columns that identify a row, besides `partner_id`. */
   readonly keys: readonly string[];
-  /** The claimed amount of a row that is one line; null: a statement of `statements.sql` finds the lines. */
+  /** The claimed amount of a row that is one line; null: a statement of `claim-queries.sql` finds the lines. */
   readonly claimed: ((row: ReportRow) => string) | null;
   readonly reason: string;
 }

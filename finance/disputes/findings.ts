@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { fromTenThousandths, sumOfAmounts, toTenThousandths } from '../../lib/decimal.ts';
 import { statementIn } from '../../lib/sql-file.ts';
-import { fromTenThousandths, sumOfAmounts, toTenThousandths } from '../../lib/wire/decimal.ts';
 import { findReport, parseReport, type ReportDefinition } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
@@ -9,7 +9,7 @@ import { openReportSession, type ReportSession, type SessionRequest } from '../.
 import { ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
-import type { Published } from './published.ts';
+import type { Published } from './published-invoices.ts';
 
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;
@@ -23,7 +23,7 @@ export interface FindRequest extends SessionRequest {
   readonly minimum?: string;
 }
 
-const STATEMENTS = new URL('./statements.sql', import.meta.url);
+const STATEMENTS = new URL('./claim-queries.sql', import.meta.url);
 
 /** `credited_before` is read when the line is claimed. */
 const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly();
@@ -60,7 +60,7 @@ export async function findIn(
   const run: Run = async (question, parameters) => {
     const { rows, head, missing: absent = [] } = await session.run(question, parameters);
     requireMatches(head.matches);
-    // A statement of `statements.sql` reads files of other findings too, and would report them as missing.
+    // A statement of `claim-queries.sql` reads files of other findings too, and would report them as missing.
     if (typeof question === 'string') {
       for (const note of head.notes) notes.add(note);
       for (const sentence of absent) missing.add(sentence);
@@ -88,7 +88,7 @@ export async function findIn(
 }
 
 /**
- * Statements of `statements.sql` are written as reports, so they have the filters, levels and partners of
+ * Statements of `claim-queries.sql` are written as reports, so they have the filters, levels and partners of
  * reports.
  */
 type Run = (question: string | ReportDefinition, parameters: Parameters) => Promise<readonly ReportRow[]>;

@@ -1,8 +1,8 @@
 import type { Alerts } from '../../lib/alerts/alerts.ts';
+import { BillsyncError, sentenceOf } from '../../lib/errors.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
-import { BillsyncError, sentenceOf } from '../../lib/wire/errors.ts';
 import { NOTHING } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { type DisputesOptions, openDisputes } from './disputes.ts';

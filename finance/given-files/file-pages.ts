@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { FastifyReply } from 'fastify';
 import type { PluginHost, PluginPages } from '../../dashboard/plugin-pages.ts';
+import { BillsyncError } from '../../lib/errors.ts';
 import { userStore } from '../../lib/user-store.ts';
-import { BillsyncError } from '../../lib/wire/errors.ts';
 import { grouped, instantLabel } from '../../reports/render/labels.ts';
 import { templatesIn } from '../../reports/render/templates.ts';
 import {

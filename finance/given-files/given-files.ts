@@ -1,8 +1,8 @@
 /** Files that a person gives: tables for reports, rules, claim windows, heads of statements. Commands and pages use the same checks. */
 
 import { createHash } from 'node:crypto';
+import { EXIT, errorClass } from '../../lib/errors.ts';
 import { createUserFile, USER_FILES, type UserStore } from '../../lib/user-store.ts';
-import { EXIT, errorClass } from '../../lib/wire/errors.ts';
 import { EXTRA_TABLES, type ExtraTable, listReports } from '../../reports/catalogue.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { openPublishedFile } from '../../reports/open-published-file.ts';

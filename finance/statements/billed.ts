@@ -9,7 +9,7 @@ import { checkFilters, type DateBasis } from '../../reports/report-filters.ts';
 import { readStatement } from '../../reports/report-result.ts';
 import { type ShipmentLines, StatementError, type StatementTenant } from './statement.ts';
 
-const STATEMENTS = new URL('./statements.sql', import.meta.url);
+const STATEMENTS = new URL('./billed.sql', import.meta.url);
 
 export interface BilledRequest {
   readonly databasePath: string;

@@ -1,4 +1,4 @@
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import {

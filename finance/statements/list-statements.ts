@@ -1,4 +1,4 @@
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import { parsePeriod } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import { type MadeStatement, makeStatements, type StatementSources } from './make-statements.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { sumOfAmounts } from '../../lib/wire/decimal.ts';
-import { type ErrorDetails, EXIT, errorClass } from '../../lib/wire/errors.ts';
+import { sumOfAmounts } from '../../lib/decimal.ts';
+import { type ErrorDetails, EXIT, errorClass } from '../../lib/errors.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { jsonOrNull } from '../text.ts';
 import { USER_FILES, userStore } from '../user-store.ts';
-import { jsonOrNull } from '../wire/text.ts';
 import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './alert-names.ts';
 
 export interface Alert {

@@ -5,8 +5,8 @@ import { durationMs } from '../config/setting-values.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics.ts';
+import { visible } from '../text.ts';
 import { USER_FILES, type UserStore, userStore } from '../user-store.ts';
-import { visible } from '../wire/text.ts';
 import {
   ALERTS,
   type AlertKey,

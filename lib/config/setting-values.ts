@@ -2,9 +2,9 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { printable } from '../text.ts';
 import { CSV_TOLERANCES, type CsvTolerance } from '../wire/csv-file.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../wire/names.ts';
-import { printable } from '../wire/text.ts';
 
 export interface WebhookCredentials {
   readonly basicAuth: readonly { readonly user: string; readonly password: string }[];

@@ -1,4 +1,4 @@
-import { BillsyncError, EXIT } from '../wire/errors.ts';
+import { BillsyncError, EXIT } from '../errors.ts';
 import type { SETTINGS, SettingValues } from './setting-definitions.ts';
 import type { WebhookCredentials, WebhookPath } from './setting-values.ts';
 

@@ -21,8 +21,8 @@ import {
 import { unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { BillsyncError, EXIT } from '../errors.ts';
 import { systemCode, systemErrorIn } from '../system-errors.ts';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
 import { temporaryName } from './files.ts';
 
 /**

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../processes.ts';
 import { naming } from '../system-errors.ts';
-import { jsonOrNull } from '../wire/text.ts';
+import { jsonOrNull } from '../text.ts';
 import { readIfThere, sweepLeftBehind, temporaryName } from './files.ts';
 
 export interface LockOwner extends ProcessIdentity {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { BillsyncError, EXIT } from '../wire/errors.ts';
+import { BillsyncError, EXIT } from '../errors.ts';
 import type { StateCheck } from './health.ts';
 
 export const MAX_UNALERTED_MS = 30_000;

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { jsonOrNull } from '../wire/text.ts';
+import { jsonOrNull } from '../text.ts';
 import type { CheckedState, StateCheck } from './health.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import type pretty from 'pino-pretty';
 import type { Settings } from '../config/settings.ts';
 import { hasColors } from '../runtime.ts';
-import { visible } from '../wire/text.ts';
+import { visible } from '../text.ts';
 import { createScrub } from './scrub.ts';
 
 export type { Logger } from 'pino';

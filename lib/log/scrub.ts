@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import { withoutUrlQueries } from '../wire/text.ts';
+import { withoutUrlQueries } from '../text.ts';
 import { withoutPassingSecrets } from './passing-secrets.ts';
 
 export type Scrub = (text: string) => string;

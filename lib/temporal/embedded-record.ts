@@ -1,7 +1,7 @@
 import { dataFolder } from '../files/data-folder.ts';
 import { readIfThere, replaceFile } from '../files/files.ts';
 import { isStillRunning, ownIdentity } from '../processes.ts';
-import { jsonOrNull } from '../wire/text.ts';
+import { jsonOrNull } from '../text.ts';
 
 export interface EmbeddedRecord {
   readonly address: string;

@@ -1,4 +1,4 @@
-import { EXIT, errorClass } from '../wire/errors.ts';
+import { EXIT, errorClass } from '../errors.ts';
 
 const KEY_HINT = 'compare BILLSYNC_ENCRYPTION_KEY with the key that the payload was encrypted with';
 

@@ -1,3 +1,4 @@
+import { printable, withoutUrlQueries } from '../text.ts';
 import type { ExportLocation } from './invoice-event.ts';
 import {
   isJsonObject,
@@ -8,7 +9,6 @@ import {
   parseJson,
 } from './json.ts';
 import { readCount, readDecimal, readInstant, readSha256, readText, readUrl } from './lenient-values.ts';
-import { printable, withoutUrlQueries } from './text.ts';
 
 /** Spec 2.1. Used verbatim, with every trailing `=`. */
 export interface AccessToken {

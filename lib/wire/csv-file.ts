@@ -3,7 +3,7 @@
  * the next number as `since`; files without it leave it empty.
  */
 
-import { isNothing } from './text.ts';
+import { isNothing } from '../text.ts';
 
 /** `isRequired` covers empty cells; `unit` also requires one beside every weight. */
 export type ColumnRule = 'text' | 'date' | 'invoice-id' | 'currency' | 'amount' | 'weight' | 'unit';

@@ -1,6 +1,6 @@
+import { printable } from '../text.ts';
 import { CSV_EDITIONS, CSV_HEADERS, type CsvFinding, type CsvScan } from './csv-file.ts';
 import { formatOf } from './file-format.ts';
-import { printable } from './text.ts';
 import { Utf8Validator } from './utf8-validator.ts';
 
 export const MAX_FINDINGS = 100;

@@ -1,5 +1,6 @@
 /** The fields of an invoice in a webhook delivery, and their readers; those of the invoice are the same in its details. */
 
+import { withoutQuery } from '../text.ts';
 import { Contradiction } from './json.ts';
 import {
   readCount,
@@ -10,7 +11,6 @@ import {
   withoutUndefined,
 } from './lenient-values.ts';
 import type { EventType, WebhookStatus } from './names.ts';
-import { withoutQuery } from './text.ts';
 
 /** The header of an invoice in every event (spec 2.6). Dates are ISO 8601 text as received. */
 export interface InvoiceHeader {

@@ -6,8 +6,8 @@
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { getManyValues, isMany, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
+import { wellFormed } from '../text.ts';
 import { contradictionOf, isJsonObject, MAX_JSON_DEPTH, NotJsonError } from './json.ts';
-import { wellFormed } from './text.ts';
 
 const KEPT_DEPTH = 10;
 const MAX_TEXT = 4_096;

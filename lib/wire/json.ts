@@ -1,7 +1,7 @@
 import { isLosslessNumber, parse } from 'lossless-json';
 import type { z } from 'zod';
-import { BillsyncError, EXIT } from './errors.ts';
-import { wellFormed } from './text.ts';
+import { BillsyncError, EXIT } from '../errors.ts';
+import { wellFormed } from '../text.ts';
 
 /** Thrown by `parseJson`; the message never quotes the text, which may hold secrets. */
 export class NotJsonError extends Error {

@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import { isLosslessNumber } from 'lossless-json';
-import { plainDecimal } from './decimal.ts';
+import { plainDecimal } from '../decimal.ts';
+import { isDay } from '../text.ts';
 import type { WebhookStatus } from './names.ts';
-import { isDay } from './text.ts';
 
 /** A number as it was written; never empty. */
 export function readText(value: unknown): string | undefined {

@@ -4,6 +4,7 @@
  */
 
 import { stringify } from 'lossless-json';
+import { beginningOf, printable, withoutUrlQueriesInside } from '../text.ts';
 import {
   type EventHeader,
   type ExportLocation,
@@ -35,7 +36,6 @@ import {
   withoutUndefined,
 } from './lenient-values.ts';
 import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.ts';
-import { beginningOf, printable, withoutUrlQueriesInside } from './text.ts';
 
 /** `envelope` is JSON text: digits exact, unknown fields kept, no URL with its query. */
 export type ParsedDelivery =

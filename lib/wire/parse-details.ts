@@ -1,6 +1,7 @@
 /** Reads the invoice details answer, whose shape the specification does not show (spec 4.4). */
 
 import { isLosslessNumber } from 'lossless-json';
+import { printable } from '../text.ts';
 import { type InvoiceHeader, readHeaderFields, readIds } from './invoice-event.ts';
 import {
   Contradiction,
@@ -13,7 +14,6 @@ import {
 import { JsonSkeleton } from './json-skeleton.ts';
 import { readId, readStatus, readText, withoutUndefined } from './lenient-values.ts';
 import type { WebhookStatus } from './names.ts';
-import { printable } from './text.ts';
 
 export interface InvoiceDetails {
   readonly status: WebhookStatus | null;

@@ -1,4 +1,4 @@
-import type { Reaction } from './errors.ts';
+import type { Reaction } from '../errors.ts';
 
 export interface ServiceError {
   /**

@@ -1,5 +1,5 @@
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
-import { shortName } from '../../lib/wire/text.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
+import { shortName } from '../../lib/text.ts';
 import type { ReportRow } from '../cells.ts';
 import { percentOf } from '../compare.ts';
 import { incompleteLabel } from '../completeness.ts';

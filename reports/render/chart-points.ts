@@ -1,4 +1,4 @@
-import { shortName, visible } from '../../lib/wire/text.ts';
+import { shortName, visible } from '../../lib/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportRow } from '../cells.ts';
 

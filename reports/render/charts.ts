@@ -1,6 +1,6 @@
 /** SVG is drawn on the server, so charts need no script and print well; the library runs in a thread. */
 
-import { visible } from '../../lib/wire/text.ts';
+import { visible } from '../../lib/text.ts';
 import type { ChartSpec } from '../catalogue.ts';
 import type { ReportColumn, ReportRow } from '../cells.ts';
 import type { ReportResult } from '../report-result.ts';

@@ -1,6 +1,6 @@
 /** RFC 4180, CRLF. For spreadsheets, which run no formulas of it, invisible characters are written out; for programs texts are exact. */
 
-import { visible } from '../../lib/wire/text.ts';
+import { visible } from '../../lib/text.ts';
 import type { ReportCell, ReportColumn } from '../cells.ts';
 import type { ReportResult, StreamedResult } from '../report-result.ts';
 

@@ -1,6 +1,6 @@
 /** For people; JSON, CSV and Parquet do not use them. */
 
-import { beginningOf, visible, visibleCell } from '../../lib/wire/text.ts';
+import { beginningOf, visible, visibleCell } from '../../lib/text.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
 import type { ReportHead, ReportResult } from '../report-result.ts';

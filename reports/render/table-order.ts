@@ -1,5 +1,5 @@
 import { didYouMean } from '../../lib/config/did-you-mean.ts';
-import { compareDecimals, fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { compareDecimals, fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import type { ReportDefinition } from '../catalogue.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { invalidFilter } from '../errors.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
-import { beginningOf, visible } from '../../lib/wire/text.ts';
+import { beginningOf, visible } from '../../lib/text.ts';
 
 /** Read at once, so that a running process does not mix them with those of a newly installed version. */
 export function templatesIn(folder: URL): Eta {

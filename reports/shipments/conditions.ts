@@ -4,7 +4,7 @@
  */
 
 import { didYouMean } from '../../lib/config/did-you-mean.ts';
-import { markOfShortName, uuidOrNull } from '../../lib/wire/text.ts';
+import { markOfShortName, uuidOrNull } from '../../lib/text.ts';
 import { invalidFilter } from '../errors.ts';
 import { checkDay } from '../period.ts';
 

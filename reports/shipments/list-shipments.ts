@@ -222,7 +222,7 @@ const TOTAL_UNITS = { billable_weight_lb: 'lb', cost_per_lb: 'money/lb' };
 const DETAILS = SHIPMENT_COLUMNS.filter((name) => !DEFAULT_COLUMNS.includes(name));
 const SHIPMENT_COLUMN_INFO = { units: { billable_weight: '-' }, details: DETAILS };
 
-const STATEMENTS = new URL('./statements.sql', import.meta.url);
+const STATEMENTS = new URL('./list-shipments.sql', import.meta.url);
 
 type Filled = Readonly<Record<string, string>>;
 type Values = Readonly<Record<string, DuckDBValue | readonly string[]>>;

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { BillingDependencies } from '../../activities/dependencies.ts';
 import { createServiceActivities } from '../../activities/service-calls.ts';
 import { createPartFile } from '../../billing/receive-file.ts';
-import type { LoadRequest } from '../../lib/wire/warehouse-requests.ts';
+import type { LoadRequest } from '../../lib/warehouse-requests.ts';
 import type { DownloadCsvResult } from '../../workflows/activities.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { aLocation } from '../workflows/invoice-builders.ts';

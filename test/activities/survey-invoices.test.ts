@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { checkDetails, checkLedger, createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService, InvoiceDetails } from '../../billing/billing-service.ts';
 import { BillingError, tryLater, unreachable } from '../../billing/errors.ts';
-import type { LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
+import type { LedgerStatus } from '../../lib/warehouse-requests.ts';
 import type { Finding } from '../../workflows/activities.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 

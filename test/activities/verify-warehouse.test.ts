@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WarehouseDependencies } from '../../activities/dependencies.ts';
 import { createWarehouseWideActivities } from '../../activities/warehouse.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import type { Verification } from '../../lib/wire/warehouse-requests.ts';
+import type { Verification } from '../../lib/warehouse-requests.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 
 test('reports the first 200 lines of a large drift and their count', async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Database } from '../../warehouse/duckdb/database.ts';
-import { publish } from '../../warehouse/publish.ts';
+import { publish } from '../../warehouse/write-publication.ts';
 import { makePublished } from './support/make-published.ts';
 import { median } from './support/ratios.ts';
 import { expectKept } from './support/rounds.ts';

@@ -1,7 +1,7 @@
 /** Which of DuckDB's errors mean a file that cannot be read; all others stay what they are. The texts are DuckDB's own. */
 
 import { describe, expect, test } from 'vitest';
-import { asDamage } from '../../lib/files/published-file.ts';
+import { asDamage } from '../../lib/files/damaged-database.ts';
 
 const PUBLISHED = '/data/reports.duckdb';
 const LAKE = '/lake/generation-1/main/shipment_rows/ducklake-01a20215-5fb9-70d3-9a8b-650d7348014b.parquet';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { fromTenThousandths, toTenThousandths } from '../../lib/wire/decimal.ts';
+import { fromTenThousandths, toTenThousandths } from '../../lib/decimal.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import type { ReportRow } from '../../reports/cells.ts';
 import { answerOf } from '../../reports/render/answer.ts';

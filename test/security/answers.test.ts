@@ -12,7 +12,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { createBillingService } from '../../billing/client.ts';
-import { BillsyncError } from '../../lib/wire/errors.ts';
+import { BillsyncError } from '../../lib/errors.ts';
 import { serviceSettings } from '../billing/service-settings.ts';
 import { attackEach } from '../support/attack.ts';
 import { testFolder } from '../support/folders.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
-import { visible } from '../../lib/wire/text.ts';
+import { visible } from '../../lib/text.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { renderReport } from '../../reports/render/render-report.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { Session } from '../../warehouse/duckdb/session.ts';
-import { startPublisher } from '../../warehouse/publisher.ts';
+import { startPublisher } from '../../warehouse/publication-loop.ts';
 import { openOrRebuild } from './open-or-rebuild.ts';
 import { settingsFor } from './support.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LoadFact } from '../../warehouse/ledger/ingest.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
-import { startPublisher } from '../../warehouse/publisher.ts';
+import { startPublisher } from '../../warehouse/publication-loop.ts';
 import { eventually } from '../support/eventually.ts';
 import { everything, playStory } from './story.ts';
 import {

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EmbeddedTemporal } from '../../lib/temporal/embedded.ts';
-import { publishedPath } from '../../worker/published-data.ts';
+import { publishedPath } from '../../worker/publication-listeners.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { eventually } from '../support/eventually.ts';

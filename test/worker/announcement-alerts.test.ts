@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { openAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
-import { createAnnouncementAlerts } from '../../worker/published-data.ts';
+import { createAnnouncementAlerts } from '../../worker/publication-listeners.ts';
 import {
   aCsv,
   anEvent,

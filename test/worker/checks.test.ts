@@ -4,7 +4,7 @@ import { generate } from 'selfsigned';
 import { expect, test } from 'vitest';
 import { type Check, createHealth, reportedCheck, type StateCheck } from '../../lib/health/health.ts';
 import { createMetrics } from '../../lib/metrics.ts';
-import type { QuarantinedItem } from '../../lib/wire/quarantine.ts';
+import type { QuarantinedItem } from '../../lib/quarantine.ts';
 import { requireDiskSpace } from '../../warehouse/data-folder.ts';
 import { type MissingFiles, machineChecks, type PartsOptions, partsChecks } from '../../worker/checks.ts';
 import { testFolder } from '../support/folders.ts';

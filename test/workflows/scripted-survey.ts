@@ -1,7 +1,7 @@
 import { createBackfillActivities } from '../../activities/backfill.ts';
 import type { BillingService } from '../../billing/billing-service.ts';
 import { BillingError, unreachable } from '../../billing/errors.ts';
-import type { LedgerStatus } from '../../lib/wire/warehouse-requests.ts';
+import type { LedgerStatus } from '../../lib/warehouse-requests.ts';
 import type { World } from './scripted-world.ts';
 
 const NO_ALERTS = { raise: () => undefined, resolve: () => undefined, close: async () => undefined };

@@ -1,7 +1,7 @@
 /** The macros of sql/csv-session.sql are the independent first implementation of these rules. */
 
+import { isDay, isNothing, uuidOrNull } from '../../lib/text.ts';
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
-import { isDay, isNothing, uuidOrNull } from '../../lib/wire/text.ts';
 
 export type CellRule = 'required' | Exclude<ColumnRule, 'text'>;
 

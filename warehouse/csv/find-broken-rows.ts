@@ -2,6 +2,8 @@
 
 import { createReadStream } from 'node:fs';
 import { type Info, parse } from 'csv-parse';
+import { dropIdleZeros } from '../../lib/decimal.ts';
+import { printable } from '../../lib/text.ts';
 import {
   addedCells,
   CSV_COLUMNS,
@@ -10,8 +12,6 @@ import {
   type CsvForm,
 } from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, MAX_RECORD_BYTES } from '../../lib/wire/csv-scanner.ts';
-import { dropIdleZeros } from '../../lib/wire/decimal.ts';
-import { printable } from '../../lib/wire/text.ts';
 import { brokenCells } from './cell-rules.ts';
 
 export interface BrokenRows {

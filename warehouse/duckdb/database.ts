@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { openInstance } from '../../lib/duckdb-instance.ts';
-import { asDamage } from '../../lib/files/published-file.ts';
+import { asDamage } from '../../lib/files/damaged-database.ts';
 import { createSemaphore, type Semaphore } from '../../lib/semaphore.ts';
 import { systemErrorIn } from '../../lib/system-errors.ts';
 import { WarehouseError, warehouseFatal, warehouseLocked } from '../errors.ts';

@@ -1,9 +1,9 @@
 /** Keeps refused files in quarantine until another file of their invoice is loaded. */
 
+import type { Quarantine } from '../../lib/quarantine.ts';
+import type { Rejection } from '../../lib/warehouse-requests.ts';
 import { cellAdvice } from '../../lib/wire/csv-file.ts';
-import type { Quarantine } from '../../lib/wire/quarantine.ts';
-import type { Rejection } from '../../lib/wire/warehouse-requests.ts';
-import { CRASH_RULE } from '../load/file-load.ts';
+import { CRASH_RULE } from '../load/rejections.ts';
 
 export interface RefusedFile {
   readonly invoiceId: string;

@@ -9,13 +9,13 @@ import { dirname, join } from 'node:path';
 import { type DuckDBConnection, type DuckDBInstance, version as duckdbVersion } from '@duckdb/node-api';
 import { openInstance } from '../../lib/duckdb-instance.ts';
 import { rollBackAndClose } from '../../lib/duckdb-values.ts';
+import { readingLimits } from '../../lib/files/damaged-database.ts';
 import { temporaryName } from '../../lib/files/files.ts';
-import { readingLimits } from '../../lib/files/published-file.ts';
 import { Database } from '../duckdb/database.ts';
 import { commentsOf } from '../duckdb/schema.ts';
 import type { Session } from '../duckdb/session.ts';
 import { WarehouseError } from '../errors.ts';
-import { flush } from '../publish.ts';
+import { flush } from '../write-publication.ts';
 import {
   attachLake,
   attachStatements,

@@ -1,7 +1,7 @@
 /** Readers know only the path of a published file; processes with settings register the lake of that path here. */
 
 import { existsSync } from 'node:fs';
-import { refuseLeftWal } from '../../lib/files/published-file.ts';
+import { refuseLeftWal } from '../../lib/files/damaged-database.ts';
 import { Database } from '../duckdb/database.ts';
 import { isWarehouseError } from '../errors.ts';
 import type { RunStatement } from './attach-lake.ts';

@@ -1,7 +1,7 @@
 /** A decision is a fact of the archive with author, time and reason, so that a rebuild keeps it. */
 
 import type { Fact } from '../../archive/archive.ts';
-import type { Decided, Decision } from '../../lib/wire/warehouse-requests.ts';
+import type { Decided, Decision } from '../../lib/warehouse-requests.ts';
 import { namedHashes } from './derive-current.ts';
 import { deriveInvoice } from './derive-invoice.ts';
 import { rankOf } from './derive-status.ts';

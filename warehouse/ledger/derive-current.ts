@@ -3,7 +3,7 @@
  * which the ledger recorded loads, answers and choices, and on no clock of ours.
  */
 
-import type { OutrankedBy } from '../../lib/wire/warehouse-requests.ts';
+import type { OutrankedBy } from '../../lib/warehouse-requests.ts';
 import {
   type AttentionLine,
   compare,

@@ -1,4 +1,4 @@
-import { compareDecimals } from '../../lib/wire/decimal.ts';
+import { compareDecimals } from '../../lib/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
 import { namedHash, unheeded } from './derive-current.ts';
 import { statusOf } from './derive-status.ts';

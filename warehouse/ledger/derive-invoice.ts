@@ -3,8 +3,8 @@
  * load counts follows from the order in which the ledger recorded loads and facts.
  */
 
+import type { Proof } from '../../lib/warehouse-requests.ts';
 import type { Rank } from '../../lib/wire/names.ts';
-import type { Proof } from '../../lib/wire/warehouse-requests.ts';
 import { type CountingChange, countingChanges, namedBy, recordedOrder } from './derive-current.ts';
 import { contradictions, discrepanciesOf } from './derive-discrepancies.ts';
 import {

@@ -3,6 +3,7 @@
  * changes nothing; every other void counts again, whatever its clock says.
  */
 
+import type { VoidBasis } from '../../lib/warehouse-requests.ts';
 import {
   EVENTS,
   isEventType,
@@ -11,7 +12,6 @@ import {
   RANKS,
   type Rank,
 } from '../../lib/wire/names.ts';
-import type { VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Recorded } from './derive-current.ts';
 import {
   type AttentionLine,

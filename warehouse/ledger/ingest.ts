@@ -10,8 +10,8 @@ import {
   type Fact,
   type OnUnreadable,
 } from '../../archive/archive.ts';
+import { printable } from '../../lib/text.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import { printable } from '../../lib/wire/text.ts';
 import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
 
 import { changesLedgers, contentOf, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';

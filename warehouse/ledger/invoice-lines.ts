@@ -1,5 +1,5 @@
+import type { Proof, VoidBasis } from '../../lib/warehouse-requests.ts';
 import type { FileSource, InvoiceState } from '../../lib/wire/names.ts';
-import type { Proof, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 
 export const HEADER_CELLS = [
   'partner_invoice_id',

@@ -1,6 +1,6 @@
 import type { ArchivedEvent, Fact } from '../../archive/archive.ts';
+import { uuidOrNull } from '../../lib/text.ts';
 import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 

@@ -1,6 +1,6 @@
+import { uuidOrNull } from '../../lib/text.ts';
+import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/warehouse-requests.ts';
 import type { InvoiceState } from '../../lib/wire/names.ts';
-import { uuidOrNull } from '../../lib/wire/text.ts';
-import type { DueInvoice, LedgerStatus, VoidBasis } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import { camelCase, type Ledgers, type Params } from '../duckdb/statements.ts';
 

@@ -6,15 +6,15 @@
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryName } from '../../lib/files/files.ts';
+import type { Rejection } from '../../lib/warehouse-requests.ts';
 import {
   type ArchivedFile,
   type CsvScan,
   type CsvTolerance,
   hasAllColumns,
 } from '../../lib/wire/csv-file.ts';
-import type { Rejection } from '../../lib/wire/warehouse-requests.ts';
 import { limitsBySize, readBounded } from '../csv/read-in-thread.ts';
-import { type FileLoad, rejected, rejectedFor } from './file-load.ts';
+import { type FileLoad, rejected, rejectedFor } from './rejections.ts';
 
 export interface Chunks {
   readonly folder: string;

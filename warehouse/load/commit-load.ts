@@ -1,11 +1,6 @@
 /** Rows, line of the load and row of the invoice are one transaction, and are read back after the commit (hazard 9). */
 
-import type {
-  FileLoadOutcome,
-  LoadedRows,
-  LoadOutcome,
-  LoadRequest,
-} from '../../lib/wire/warehouse-requests.ts';
+import type { FileLoadOutcome, LoadedRows, LoadOutcome, LoadRequest } from '../../lib/warehouse-requests.ts';
 import type { Session } from '../duckdb/session.ts';
 import type { Ledgers, Params, Row, Statements } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
@@ -18,8 +13,8 @@ import {
   readInvoiceLines,
   writeInvoices,
 } from '../ledger/invoice-states.ts';
-import { checkRows, type NewLine } from './check-rows.ts';
-import { type FileLoad, type LoadTransactions, Refusal } from './file-load.ts';
+import { checkRows, type NewLine } from './accept-rows.ts';
+import { type FileLoad, type LoadTransactions, Refusal } from './rejections.ts';
 
 export interface Commit {
   readonly transactions: LoadTransactions;

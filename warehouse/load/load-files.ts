@@ -4,31 +4,23 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { GroupCommit } from '../../lib/group-commit.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import { printable } from '../../lib/text.ts';
+import type { CheckOutcome, FileLoadOutcome, LoadOutcome, Rejection } from '../../lib/warehouse-requests.ts';
 import { hasAllColumns, isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
-import { printable } from '../../lib/wire/text.ts';
-import type {
-  CheckOutcome,
-  FileLoadOutcome,
-  LoadOutcome,
-  Rejection,
-} from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Session } from '../duckdb/session.ts';
-import { isRowError, type Ledgers, type Row } from '../duckdb/statements.ts';
+import { isRowError, type Row } from '../duckdb/statements.ts';
 import { isWarehouseError, WarehouseError } from '../errors.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from './chunks.ts';
-import { commitLoad, commitLoads, knownLoads, readTotals } from './commit-load.ts';
+import { commitLoad, commitLoads, readTotals } from './commit-load.ts';
 import {
   type FileLoad,
   type LoadTransactions,
-  type NewLoad,
   Refusal,
   refusedByCells,
   refusedByScan,
-} from './file-load.ts';
+} from './rejections.ts';
 
 export const ONE_FILE: LoadTransactions = {
   ledger: (session, work) => session.transaction(() => work(session)),
@@ -205,8 +197,8 @@ function expectWholeChunks(load: FileLoad, found: readonly Row[]): void {
 }
 
 const SMALL_RECORDS = 20_000;
-const BATCH_RECORDS = 100_000;
-const BATCH_FILES = 200;
+export const BATCH_RECORDS = 100_000;
+export const BATCH_FILES = 200;
 
 export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
   return scan.findingCount === 0 && hasAllColumns(scan) && scan.records <= SMALL_RECORDS;
@@ -216,7 +208,7 @@ export function isSmall({ file: { scan } }: Pick<FileLoad, 'file'>): boolean {
  * Explains no refusal. @param loads of different invoices @returns in their order; null: the file has to be loaded alone
  * @throws DuckDB's error for a file that it cannot read; nothing was loaded then
  */
-function loadBatch(
+export function loadBatch(
   database: Database,
   loads: readonly FileLoad[],
   transactions: LoadTransactions,
@@ -263,67 +255,4 @@ function stagedFiles(loads: readonly FileLoad[]) {
     rowsBefore += file.scan.records;
     return staged;
   });
-}
-
-export interface LoaderOptions<Load> {
-  readonly database: Database;
-  readonly numbered: (load: Load) => FileLoad | Promise<FileLoad>;
-  readonly transactionsOf: (loads: readonly FileLoad[]) => LoadTransactions;
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly ledgers?: Ledgers;
-  readonly metrics?: Metrics | undefined;
-  readonly lingerMs?: number | undefined;
-}
-
-export class BatchingLoader<Load extends NewLoad> {
-  readonly #options: LoaderOptions<Load>;
-  readonly #batches: GroupCommit<Load, LoadOutcome | null>;
-  readonly #measure: (files: number) => void;
-
-  constructor(options: LoaderOptions<Load>) {
-    this.#options = options;
-    const sizes = options.metrics?.histogram('load_batch_files');
-    this.#measure = (files) => sizes?.observe(files);
-    this.#batches = new GroupCommit((loads: readonly Load[]) => this.#loadGroup(loads), {
-      maxItems: BATCH_FILES,
-      weigh: ({ file }) => file.scan.records,
-      maxWeight: BATCH_RECORDS,
-      lingerMs: options.lingerMs ?? 0,
-    });
-  }
-
-  /** The caller has checked whether a file that is not small or has to be alone is already loaded. */
-  async load(load: Load, isAlone = false): Promise<LoadOutcome> {
-    const outcome = isAlone || !isSmall(load) ? null : await this.#batches.do(load);
-    return outcome ?? this.#loadAlone(load);
-  }
-
-  async #loadGroup(loads: readonly Load[]): Promise<readonly (LoadOutcome | null)[]> {
-    const { ledgers } = this.#options;
-    const files = loads.map(({ invoiceId, file }) => ({ invoiceId, sha256: file.sha256 }));
-    const known = ledgers === undefined ? [] : await knownLoads(ledgers, files);
-    const rest = await this.#loadNew(loads.filter((_, index) => (known[index] ?? null) === null));
-    const next = rest.values();
-    return loads.map((_, index) => known[index] ?? next.next().value ?? null);
-  }
-
-  async #loadNew(loads: readonly Load[]): Promise<readonly (FileLoadOutcome | null)[]> {
-    if (loads.length <= 1) return Promise.all(loads.map((load) => this.#loadAlone(load)));
-    this.#measure(loads.length);
-    const { database, numbered, transactionsOf, inTurn } = this.#options;
-    return inTurn(async () => {
-      const batch: FileLoad[] = [];
-      for (const load of loads) batch.push(await numbered(load));
-      return loadBatch(database, batch, transactionsOf(batch));
-    });
-  }
-
-  #loadAlone(load: Load): Promise<FileLoadOutcome> {
-    this.#measure(1);
-    const { database, numbered, transactionsOf, inTurn } = this.#options;
-    return inTurn(async () => {
-      const one = await numbered(load);
-      return loadFile(database, one, transactionsOf([one]));
-    });
-  }
 }

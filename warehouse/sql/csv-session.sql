@@ -18,7 +18,7 @@ from read_csv(
 -- A cast alone accepts 2026-2-3, epoch and a time after the date. Length and round trip refuse these, and the year 0.
 create or replace temp macro is_day(cell) as strlen(cell) = 10 and cast(try_cast(cell as date) as varchar) = cell;
 
--- Whether a cell has a visible character (lib/wire/text.ts). The first comparison is for speed.
+-- Whether a cell has a visible character (lib/text.ts). The first comparison is for speed.
 create or replace temp macro is_something(cell) as case
     when cell >= '!' and cell < chr(127) then true
     else regexp_matches(cell, '[^\x{0}-\x{20}\x{7F}-\x{A0}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{1680}\x{17B4}\x{17B5}'

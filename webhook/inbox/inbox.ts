@@ -13,8 +13,8 @@ import { exists, makeFolder, removeSmall, syncFolder, writeSynced } from '../../
 import { sweepLeftBehind, temporaryName } from '../../lib/files/files.ts';
 import { GroupCommit } from '../../lib/group-commit.ts';
 import { systemCode } from '../../lib/system-errors.ts';
+import { jsonOrNull } from '../../lib/text.ts';
 import type { ParsedDelivery } from '../../lib/wire/parse-delivery.ts';
-import { jsonOrNull } from '../../lib/wire/text.ts';
 
 /**
  * Points of docs/faults.md at which a kill -9 must lose nothing: D1 written, D2 linked and durable, D3 answered, D4

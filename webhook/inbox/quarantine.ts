@@ -10,9 +10,9 @@ import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { makeFolder, removeIfThere, replaceDurably } from '../../lib/files/durable-files.ts';
 import { sweepLeftBehind } from '../../lib/files/files.ts';
 import type { Logger } from '../../lib/log/log.ts';
+import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/quarantine.ts';
+import { jsonOrNull, withoutUrlQueries } from '../../lib/text.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
-import { type Quarantine, QuarantinedItem, type RefusedItem } from '../../lib/wire/quarantine.ts';
-import { jsonOrNull, withoutUrlQueries } from '../../lib/wire/text.ts';
 import { readOrNull } from './inbox.ts';
 
 export interface QuarantineOptions {

@@ -7,8 +7,7 @@ import {
   type Workflow,
   type WorkflowResultType,
 } from '@temporalio/common';
-import { BillsyncError, EXIT } from '../../lib/wire/errors.ts';
-import { taskQueues } from '../../lib/wire/names.ts';
+import { BillsyncError, EXIT } from '../../lib/errors.ts';
 import type {
   Decided,
   Decision,
@@ -16,7 +15,8 @@ import type {
   ImportRequest,
   Publication,
   Verification,
-} from '../../lib/wire/warehouse-requests.ts';
+} from '../../lib/warehouse-requests.ts';
+import { taskQueues } from '../../lib/wire/names.ts';
 import type { ReconcileInput, ReconcileResult, reconcile } from '../reconcile.ts';
 import type { decideInvoice, importCsv, snapshot, verify } from '../writer-requests.ts';
 import type { InvoiceRoute } from './invoice-client.ts';

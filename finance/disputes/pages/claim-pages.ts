@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
-import { BillsyncError, sentenceOf } from '../../../lib/wire/errors.ts';
+import { BillsyncError, sentenceOf } from '../../../lib/errors.ts';
 import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';

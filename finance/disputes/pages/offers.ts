@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
-import { jsonOrNull } from '../../../lib/wire/text.ts';
+import { jsonOrNull } from '../../../lib/text.ts';
 import type { LineAtRisk } from '../at-risk.ts';
 import { CLAIM_STATES, changedText, checkNext, lineKey, refused } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';

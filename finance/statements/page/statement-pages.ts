@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { ZipFile } from 'yazl';
 import type { Offered, PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
-import { BillsyncError, EXIT, sentenceOf } from '../../../lib/wire/errors.ts';
+import { BillsyncError, EXIT, sentenceOf } from '../../../lib/errors.ts';
 import { moneyColumn } from '../../../reports/cells.ts';
 import { daysName, parsePeriod, shiftDay } from '../../../reports/period.ts';
 import { money, stateBadge } from '../../../reports/render/html-cells.ts';

@@ -1,7 +1,7 @@
 /** Faults of one invoice each, by the sandbox; they are independent and played together. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT } from '../../../lib/wire/errors.ts';
+import { EXIT } from '../../../lib/errors.ts';
 import type { NewFault } from '../../../sandbox/faults/faults.ts';
 import type { RaisedAlert, Stage, WatchedFault } from './play-fault.ts';
 

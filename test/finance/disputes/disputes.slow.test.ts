@@ -6,7 +6,7 @@ import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import { type FindRequest, findLines, rowKey } from '../../../finance/disputes/findings.ts';
-import { sumOfAmounts as sum } from '../../../lib/wire/decimal.ts';
+import { sumOfAmounts as sum } from '../../../lib/decimal.ts';
 import type { ReportRow } from '../../../reports/cells.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import { testFolder } from '../../support/folders.ts';

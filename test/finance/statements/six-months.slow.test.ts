@@ -12,7 +12,7 @@ import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import type { Claimable } from '../../../finance/disputes/findings.ts';
 import { makeStatements } from '../../../finance/statements/make-statements.ts';
 import type { Statement } from '../../../finance/statements/statement.ts';
-import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
+import { sumOfAmounts } from '../../../lib/decimal.ts';
 import { parsePeriod } from '../../../reports/period.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import type { Finding } from '../../../sandbox/billing/months.ts';

@@ -10,7 +10,7 @@ import { renderStatement } from '../../../finance/statements/render-statement.ts
 import { shortKey } from '../../../finance/statements/sent-statements.ts';
 import type { Statement } from '../../../finance/statements/statement.ts';
 import { headOf } from '../../../finance/statements/statement-tables.ts';
-import { sumOfAmounts } from '../../../lib/wire/decimal.ts';
+import { sumOfAmounts } from '../../../lib/decimal.ts';
 import { runReport } from '../../../reports/report-session.ts';
 import { testFolder } from '../../support/folders.ts';
 import {

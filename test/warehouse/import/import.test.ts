@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Imported, ImportRequest, LoadedRows } from '../../../lib/warehouse-requests.ts';
 import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
 import type { WebhookStatus } from '../../../lib/wire/names.ts';
-import type { Imported, ImportRequest, LoadedRows } from '../../../lib/wire/warehouse-requests.ts';
 import type { ImportDeps } from '../../../warehouse/import/import-files.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
 import { importCsv, importDeps } from './support.ts';

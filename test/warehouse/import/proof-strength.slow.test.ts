@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Imported, LoadRequest } from '../../../lib/wire/warehouse-requests.ts';
+import type { Imported, LoadRequest } from '../../../lib/warehouse-requests.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256, type TestWarehouse } from '../support.ts';
 import { importCsv } from './support.ts';
 

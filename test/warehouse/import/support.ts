@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Imported, ImportRequest } from '../../../lib/wire/warehouse-requests.ts';
+import type { Imported, ImportRequest } from '../../../lib/warehouse-requests.ts';
 import { type ImportDeps, importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import type { TestWarehouse } from '../support.ts';

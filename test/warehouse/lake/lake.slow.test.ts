@@ -1,14 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LedgerStatus } from '../../../lib/wire/warehouse-requests.ts';
+import type { LedgerStatus } from '../../../lib/warehouse-requests.ts';
+import { diffVersions, explainTracking } from '../../../warehouse/explain-published.ts';
 import { openLakeDatabase } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
 import { moveTo } from '../../../warehouse/lake/generation.ts';
 import { tidyLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../../warehouse/open-warehouse.ts';
-import { diffVersions, explainTracking } from '../../../warehouse/read-published-copy.ts';
 import { RebuildLossError } from '../../../warehouse/rebuild.ts';
 import type { Warehouse } from '../../../warehouse/warehouse.ts';
 import { billsync } from '../../support/processes/billsync.ts';

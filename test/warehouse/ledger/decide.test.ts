@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Decision } from '../../../lib/wire/warehouse-requests.ts';
+import type { Decision } from '../../../lib/warehouse-requests.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, type TestWarehouse } from '../support.ts';
 
 let t: TestWarehouse;

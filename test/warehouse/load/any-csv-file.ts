@@ -1,8 +1,8 @@
 /** Generated files for the two readers: good ones with awkward text, and such as are broken in a cell, a line or a byte. */
 
 import fc from 'fast-check';
+import { isNothing } from '../../../lib/text.ts';
 import { type ColumnRule, CSV_COLUMNS, CSV_HEADERS } from '../../../lib/wire/csv-file.ts';
-import { isNothing } from '../../../lib/wire/text.ts';
 
 export const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { CheckOutcome, LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
+import type { CheckOutcome, LoadOutcome } from '../../../lib/warehouse-requests.ts';
 import { CORPUS_INVOICE, CSV_CORPUS } from '../../corpus/csv-corpus.ts';
 import { archiveCsv, aWarehouse } from '../support.ts';
 import { readReference } from './reference-reader.ts';

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { isNothing } from '../../../lib/wire/text.ts';
+import { isNothing } from '../../../lib/text.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 
 test('DuckDB and TypeScript treat the same characters as empty', async () => {

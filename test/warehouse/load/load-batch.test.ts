@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { LoadOutcome } from '../../../lib/wire/warehouse-requests.ts';
+import type { LoadOutcome } from '../../../lib/warehouse-requests.ts';
 import { Session } from '../../../warehouse/duckdb/session.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 import { importFiles } from '../../../warehouse/import/import-files.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { QuarantinedItem, RefusedItem } from '../../../lib/wire/quarantine.ts';
+import type { QuarantinedItem, RefusedItem } from '../../../lib/quarantine.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
 import { brokenRecord } from '../../archive/broken-records.ts';
 import { testFolder } from '../../support/folders.ts';

@@ -1,9 +1,9 @@
 /** A dry run: checks a file like a load, and writes nothing. */
 
+import type { CheckOutcome } from '../../lib/warehouse-requests.ts';
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
 import type { WebhookStatus } from '../../lib/wire/names.ts';
-import type { CheckOutcome } from '../../lib/wire/warehouse-requests.ts';
 import type { Database } from '../duckdb/database.ts';
 import type { Ledgers, Row } from '../duckdb/statements.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
@@ -11,10 +11,10 @@ import type { AttentionLine, Evidence, InvoiceLines } from '../ledger/invoice-li
 import { readInvoiceLines } from '../ledger/invoice-states.ts';
 import { factLines } from '../ledger/ledger-lines.ts';
 
-import { checkRows } from './check-rows.ts';
+import { checkRows } from './accept-rows.ts';
 import { knownLoads, loadedRows } from './commit-load.ts';
-import type { FileLoad } from './file-load.ts';
 import { stageFile } from './load-files.ts';
+import type { FileLoad } from './rejections.ts';
 
 export interface NamedFile {
   readonly sha256: string;

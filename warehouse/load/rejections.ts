@@ -1,9 +1,9 @@
+import { dropIdleZeros } from '../../lib/decimal.ts';
+import { printable } from '../../lib/text.ts';
+import type { FileLoadOutcome, Rejection } from '../../lib/warehouse-requests.ts';
 import type { ArchivedFile, CsvTolerance } from '../../lib/wire/csv-file.ts';
 import { MAX_FINDINGS, type ScanRule } from '../../lib/wire/csv-scanner.ts';
-import { dropIdleZeros } from '../../lib/wire/decimal.ts';
 import type { FileSource } from '../../lib/wire/names.ts';
-import { printable } from '../../lib/wire/text.ts';
-import type { FileLoadOutcome, Rejection } from '../../lib/wire/warehouse-requests.ts';
 import type { BrokenRows } from '../csv/find-broken-rows.ts';
 import { readFormOf } from '../csv/read-csv.ts';
 import { readBounded } from '../csv/read-in-thread.ts';

@@ -1,4 +1,4 @@
-import { compareDecimals } from '../../lib/wire/decimal.ts';
+import { compareDecimals } from '../../lib/decimal.ts';
 import { type DamageCounts, damageFindings, NO_DAMAGE } from '../../lib/wire/spreadsheet-damage.ts';
 import { isCurrency } from '../csv/cell-rules.ts';
 import type { Row } from '../duckdb/statements.ts';
@@ -7,7 +7,7 @@ import { isDenied, isNamed } from '../ledger/derive-current.ts';
 import { contradictions } from '../ledger/derive-discrepancies.ts';
 import { deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
-import { type FileLoad, Refusal, rejectedFor } from './file-load.ts';
+import { type FileLoad, Refusal, rejectedFor } from './rejections.ts';
 
 export interface NewLine extends LoadLine {
   readonly tenant: string | null;

@@ -1,5 +1,5 @@
-import type { CsvFinding, CsvTolerance } from './csv-file.ts';
-import type { FileSource, InvoiceState } from './names.ts';
+import type { CsvFinding, CsvTolerance } from './wire/csv-file.ts';
+import type { FileSource, InvoiceState } from './wire/names.ts';
 
 export interface LoadRequest {
   readonly invoiceId: string;

@@ -5,7 +5,7 @@
 
 import type { Logger } from '../lib/log/log.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/warehouse-requests.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export type PublishedWarehouse = Pick<Warehouse, 'ingestArchive' | 'publish' | 'onChange'>;

@@ -4,14 +4,14 @@ import type { Archive } from '../archive/archive.ts';
 import { dataFolder } from '../lib/files/data-folder.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
+import type { LoadOutcome, LoadRequest, Rejection } from '../lib/warehouse-requests.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
-import type { LoadOutcome, LoadRequest, Rejection } from '../lib/wire/warehouse-requests.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
 import type { HeldRecord } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import { knownLoads } from './load/commit-load.ts';
-import { CRASH_RULE, rejectedFor } from './load/file-load.ts';
 import { isSmall } from './load/load-files.ts';
+import { CRASH_RULE, rejectedFor } from './load/rejections.ts';
 import type { Store } from './store.ts';
 
 export interface InvoiceLoadsOptions {

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import { EXIT, errorClass } from '../wire/errors.ts';
+import { EXIT, errorClass } from '../errors.ts';
 
 export class UnreadableFileError extends errorClass({
   'file-damaged': { message: '%s', exitCode: EXIT.nothingMatched },

@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { stringify } from 'lossless-json';
 import { describe, expect, test } from 'vitest';
-import { plainDecimal } from '../../../lib/wire/decimal.ts';
-import { parseJson, wellFormedInside, wellFormedJson } from '../../../lib/wire/json.ts';
-import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
-import { printable, wellFormed } from '../../../lib/wire/text.ts';
-import { parseDetails } from './parse-whole-details.ts';
+import { plainDecimal } from '../../lib/decimal.ts';
+import { printable, wellFormed } from '../../lib/text.ts';
+import { parseJson, wellFormedInside, wellFormedJson } from '../../lib/wire/json.ts';
+import { parseDelivery } from '../../lib/wire/parse-delivery.ts';
+import { parseDetails } from './wire/parse-whole-details.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 const brokenText = fc

@@ -1,12 +1,12 @@
 import { listValue } from '@duckdb/node-api';
-import { markOfShortName } from '../lib/wire/text.ts';
+import { markOfShortName } from '../lib/text.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import { type RunStatement, statementsOn } from '../reports/invoices/invoice-questions.ts';
 import { openPublishedFile, withTimeLimit } from '../reports/open-published-file.ts';
 
 export type { RunStatement } from '../reports/invoices/invoice-questions.ts';
 
-const STATEMENTS = new URL('./statements.sql', import.meta.url);
+const STATEMENTS = new URL('./page-queries.sql', import.meta.url);
 
 /** @throws ReportError there is no published file, or `work` takes longer than the limit */
 export async function queryPublished<T>(

@@ -3,10 +3,10 @@
 import { constants } from 'node:fs';
 import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { leftWal, refuseLeftWal } from '../lib/files/damaged-database.ts';
 import { exists } from '../lib/files/durable-files.ts';
-import { leftWal, refuseLeftWal } from '../lib/files/published-file.ts';
 import { messageOf } from '../lib/system-errors.ts';
-import type { Publication } from '../lib/wire/warehouse-requests.ts';
+import type { Publication } from '../lib/warehouse-requests.ts';
 import { Database } from './duckdb/database.ts';
 import type { Row } from './duckdb/statements.ts';
 import { WarehouseError } from './errors.ts';

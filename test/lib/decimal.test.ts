@@ -6,7 +6,7 @@ import {
   fromTenThousandths,
   plainDecimal,
   toTenThousandths,
-} from '../../../lib/wire/decimal.ts';
+} from '../../lib/decimal.ts';
 
 describe('plainDecimal', () => {
   test.each([

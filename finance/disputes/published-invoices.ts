@@ -1,9 +1,9 @@
-import { sumOfAmounts } from '../../lib/wire/decimal.ts';
+import { sumOfAmounts } from '../../lib/decimal.ts';
 import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { readStatement } from '../../reports/report-result.ts';
 import { type NumberOf, numberKey } from './claim.ts';
 
-const STATEMENTS = new URL('./statements.sql', import.meta.url);
+const STATEMENTS = new URL('./claim-queries.sql', import.meta.url);
 
 export interface Credit {
   /** Decimal text, positive. */

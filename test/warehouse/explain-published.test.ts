@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { diffVersions, explainTracking } from '../../warehouse/read-published-copy.ts';
+import { diffVersions, explainTracking } from '../../warehouse/explain-published.ts';
 import {
   aCsv,
   anEvent,
