@@ -5,7 +5,7 @@
 
 import { stat } from 'node:fs/promises';
 import { printable } from '../../lib/text.ts';
-import type { CheckOutcome, FileLoadOutcome, LoadOutcome, Rejection } from '../../lib/warehouse-requests.ts';
+import type { CheckOutcome, FileLoadOutcome, Rejection } from '../../lib/warehouse-requests.ts';
 import { hasAllColumns, isOfOtherForm, isSpecified } from '../../lib/wire/csv-file.ts';
 import { RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import type { Database } from '../duckdb/database.ts';
