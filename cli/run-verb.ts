@@ -49,19 +49,22 @@ async function programFor(args: readonly string[]): Promise<Command> {
 function throwErrors(command: Command): void {
   command
     .exitOverride((error) => {
-      throw withLongerOption(error, command);
+      throw withSuggestion(error, command);
     })
     .configureHelp({ showGlobalOptions: command.commands.length === 0 })
     .configureOutput({ outputError: () => undefined });
   command.commands.forEach(throwErrors);
 }
 
-/** The parser compares only letters. */
-function withLongerOption(error: CommanderError, command: Command): CommanderError {
-  const [, unknown] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
-  if (error.code !== 'commander.unknownOption' || unknown === undefined) return error;
-  const meant = command.options.flatMap(({ long }) => (long?.startsWith(unknown) ? [long] : []));
+/** The parser compares only the letters of names. */
+function withSuggestion(error: CommanderError, command: Command): CommanderError {
+  const [message = '', kind, unknown = ''] =
+    /^error: unknown (option|command) '(-*[\w-]{3,})'$/.exec(error.message) ?? [];
+  const options = command.options.flatMap(({ long }) => (long?.startsWith(unknown) ? [long] : []));
+  const word = unknown.toLowerCase().replace(/s$/, '');
+  const commands = command.commands.filter((each) => each.description().toLowerCase().includes(word));
+  const meant = kind === 'option' ? options : kind === 'command' ? commands.map((each) => each.name()) : [];
   if (meant.length === 0) return error;
-  const message = `error: unknown option '${unknown}'\n(Did you mean ${meant.slice(0, 3).join(' or ')}?)`;
-  return new CommanderError(error.exitCode, error.code, message);
+  const text = `${message}\n(Did you mean ${meant.slice(0, 3).join(' or ')}?)`;
+  return new CommanderError(error.exitCode, error.code, text);
 }

@@ -209,9 +209,10 @@ async function loseCommits(stage: Stage): Promise<void> {
   const { postgres, random, all, note, readAnew } = stage;
   await postgres.save();
   await allReady(all);
-  const before = await settledCount(stage);
-  await sleep(random.between(5_000, 15_000));
-  note(`${(await settledCount(stage)) - before} settled invoices are lost`);
+  const lost = (await settledCount(stage)) + random.between(1, 10);
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while ((await settledCount(stage)) < lost && Date.now() < deadline) await sleep(500);
+  note(`back to the state before ${await settledCount(stage)} were settled`);
   await postgres.goBack();
   readAnew();
   await allReady(all);

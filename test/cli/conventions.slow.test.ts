@@ -84,6 +84,7 @@ describe('billsync', () => {
       exitCode: 2,
       stderr: expect.stringContaining("unknown option '--datadir'"),
     });
+    expect((await runCommand(['claims', 'list'])).stderr).toContain('Did you mean disputes?');
   });
 
   test('reports every wrong setting at once without a secret', async () => {

@@ -255,12 +255,16 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
       await attachLake(run, place, { readOnly: false, mayCreate });
       await session.all('create-rows');
       for (const column of laterColumns('lake.main.shipment_rows')) await session.statement(column);
-      for (const view of viewScripts()) await session.script(view);
+      await createViews(session);
       await options.whenAttached?.(session);
     },
   });
 }
 
-export function viewScripts(): readonly string[] {
-  return [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
+/** In one transaction: each one reads the schemas of the catalogue again, with many round trips. */
+export async function createViews(session: Session): Promise<void> {
+  const scripts = [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
+  await session.transaction(async () => {
+    for (const script of scripts) await session.script(script);
+  });
 }

@@ -20,6 +20,7 @@ import {
   attachLake,
   attachStatements,
   catalogSecret,
+  createViews,
   type ExtensionName,
   extensionCache,
   extensionsFor,
@@ -29,7 +30,6 @@ import {
   loadExtensions,
   quoted,
   type RunStatement,
-  viewScripts,
 } from './attach-lake.ts';
 import type { LakeSettings } from './catalog-address.ts';
 import { readCatalogAddress } from './catalog-address.ts';
@@ -56,7 +56,7 @@ async function writeViews(session: Session, draft: string, place: LakePlace): Pr
   await session.statement(`attach ${quoted(draft)} as pointer (storage_version 'v1.5.0')`);
   await session.statement('use pointer');
   try {
-    for (const script of viewScripts()) await session.script(script);
+    await createViews(session);
     await session.script(await commentsOf(session));
     await session.statement('create table how_to_attach (step integer not null, statement varchar not null)');
     for (const [index, statement] of howToAttach(place).entries()) {
@@ -199,7 +199,7 @@ async function writeOwnPointerFile(path: string, place: LakePlace): Promise<void
     ...{ path: ':memory:', folders: [], temporaryFolder: dirname(path), memoryLimit: null },
     async attach(session) {
       await attachLake((statement) => session.statement(statement), place, { readOnly: true });
-      for (const view of viewScripts()) await session.script(view);
+      await createViews(session);
       await writePointerFile(session, path, place);
     },
   });
