@@ -50,46 +50,9 @@ async function anotherMachine(): Promise<Archive> {
   return openS3Archive(openS3Bucket(url), testFolder());
 }
 
-/** Works on a machine whose clock goes wrong by that many milliseconds. */
-async function withClockOff<T>(skewMs: number, work: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + skewMs });
-  try {
-    return await work();
-  } finally {
-    vi.useRealTimers();
-  }
-}
-
 archiveContract(async () => ({ archive, another: anotherMachine }));
 
 describe('events', () => {
-  test('misses no event or fact although clocks differ by hours', async () => {
-    const hour = 3_600_000;
-    const other = await anotherMachine();
-    const found: string[] = [];
-    const facts: string[] = [];
-    let [after, factsAfter]: [string | undefined, string | null] = [undefined, null];
-    for (const [index, skewMs] of [5 * hour, 0, -5 * hour, hour, -hour].entries()) {
-      await withClockOff(skewMs, async () => {
-        await other.putEvent(anArchivedEvent({ eventId: `event-${index}` }));
-        const at = '2026-03-01T00:00:00.000Z';
-        await other.putFact({ kind: 'duplicate', at, eventId: `event-${index}` });
-      });
-      await withClockOff(-skewMs, async () => {
-        for (const { event, cursor } of await readEvents(archive, after)) {
-          found.push(event.eventId);
-          after = cursor;
-        }
-        for await (const { fact, cursor } of archive.factsAfter(factsAfter)) {
-          if (fact.kind === 'duplicate') facts.push(fact.eventId);
-          factsAfter = cursor;
-        }
-      });
-    }
-    const all = ['event-0', 'event-1', 'event-2', 'event-3', 'event-4'];
-    expect({ found, facts }).toEqual({ found: all, facts: all });
-  });
-
   test('lists an event after its paused writer confirmed it', async () => {
     const proxy = await startS3Proxy(server.url);
     try {

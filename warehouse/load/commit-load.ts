@@ -136,10 +136,9 @@ async function readBack(
     const [row] = found.get(loadId) ?? [];
     const committed = loaded[index]?.shipments;
     if (Number(row?.loads) !== 1 || Number(row?.shipments) !== committed) {
-      const there = String(row?.shipments ?? 'none');
       throw new WarehouseError('load-lost', [
         invoiceId,
-        `${committed} rows were committed, ${there} are there`,
+        `${committed} rows were committed, and are not there`,
       ]);
     }
   }
