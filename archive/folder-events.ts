@@ -90,20 +90,20 @@ async function* readPart(
   const { last } = range;
   const lines = readLines(join(root, 'journal'), range);
   const rest = last === null ? lines : lines.filter((line) => arrivalKey(line) > last);
-  let held: { readonly event: ArchivedEvent; readonly line: JournalLine } | null = null;
+  let previous: { readonly event: ArchivedEvent; readonly line: JournalLine } | null = null;
   for (let from = 0; from < rest.length; from += READ_AHEAD) {
     const some = rest.slice(from, from + READ_AHEAD);
     const events = await Promise.all(some.map(({ eventId }) => read(root, eventId, onUnreadable)));
     for (const [i, line] of some.entries()) {
       const event = events[i] ?? null;
       if (event === null) continue;
-      if (held !== null) {
-        yield { event: held.event, cursor: formatCursor({ ...range, last: arrivalKey(held.line) }) };
+      if (previous !== null) {
+        yield { event: previous.event, cursor: formatCursor({ ...range, last: arrivalKey(previous.line) }) };
       }
-      held = { event, line };
+      previous = { event, line };
     }
   }
-  if (held !== null) yield { event: held.event, cursor: formatCursor({ ...range, last: null }) };
+  if (previous !== null) yield { event: previous.event, cursor: formatCursor({ ...range, last: null }) };
 }
 
 async function link(root: string, path: string, event: ArchivedEvent): Promise<boolean> {

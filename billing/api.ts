@@ -192,7 +192,7 @@ export function invoicePath(invoiceId: string): string {
 const RENEWED_SHARE = 0.2;
 const MAX_RENEWED_MS = 60_000;
 
-interface HeldToken {
+interface CurrentToken {
   readonly text: string;
   readonly expiresAtMs: number;
   readonly renewAtMs: number;
@@ -203,10 +203,10 @@ export function createTokenSource(
   fetch: () => Promise<Pick<AccessToken, 'accessToken' | 'expiresInSeconds'>>,
   monotonicMs: () => number = () => performance.now(),
 ) {
-  let held: HeldToken | null = null;
-  let request: Promise<HeldToken> | null = null;
+  let current: CurrentToken | null = null;
+  let request: Promise<CurrentToken> | null = null;
 
-  async function renew(): Promise<HeldToken> {
+  async function renew(): Promise<CurrentToken> {
     // The token's lifetime counts from before the request.
     const requestedAtMs = monotonicMs();
     const { accessToken, expiresInSeconds } = await fetch();
@@ -214,14 +214,14 @@ export function createTokenSource(
     const lifeMs = expiresInSeconds * 1_000;
     const expiresAtMs = requestedAtMs + lifeMs;
     const renewAtMs = expiresAtMs - Math.min(lifeMs * RENEWED_SHARE, MAX_RENEWED_MS);
-    held = { text: accessToken, expiresAtMs, renewAtMs };
-    return held;
+    current = { text: accessToken, expiresAtMs, renewAtMs };
+    return current;
   }
 
   return {
     /** Concurrent callers share one request; an abort ends only the caller's own wait. */
     async token(signal?: AbortSignal): Promise<string> {
-      const before = held;
+      const before = current;
       if (before !== null && monotonicMs() < before.renewAtMs) return before.text;
       request ??= renew().finally(() => {
         request = null;
@@ -230,13 +230,13 @@ export function createTokenSource(
         return (await abortable(request, signal)).text;
       } catch (error) {
         signal?.throwIfAborted();
-        if (before !== null && before === held && monotonicMs() < before.expiresAtMs) return before.text;
+        if (before !== null && before === current && monotonicMs() < before.expiresAtMs) return before.text;
         throw error;
       }
     },
     drop(refused: string): void {
-      if (held?.text === refused) held = null;
+      if (current?.text === refused) current = null;
     },
-    secondsLeft: (): number => Math.max(0, ((held?.expiresAtMs ?? 0) - monotonicMs()) / 1_000),
+    secondsLeft: (): number => Math.max(0, ((current?.expiresAtMs ?? 0) - monotonicMs()) / 1_000),
   };
 }

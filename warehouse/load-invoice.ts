@@ -7,7 +7,7 @@ import { createSemaphore } from '../lib/semaphore.ts';
 import type { LoadOutcome, LoadRequest, Rejection } from '../lib/warehouse-requests.ts';
 import type { ArchivedFile, CsvTolerance } from '../lib/wire/csv-file.ts';
 import { isWarehouseError, WarehouseError } from './errors.ts';
-import type { HeldRecord } from './ledger/archive-diff.ts';
+import type { StoredRecord } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import { knownLoads } from './load/commit-load.ts';
 import { isSmall } from './load/load-files.ts';
@@ -73,7 +73,7 @@ export class InvoiceLoads {
     return open.length === 0 ? null : Math.min(...open);
   }
 
-  async pendingLoads(): Promise<(load: HeldRecord) => boolean> {
+  async pendingLoads(): Promise<(load: StoredRecord) => boolean> {
     const loading = new Set(this.#loading);
     const unrecorded = await this.#options.store.unrecordedLoads?.();
     return ({ loadId, invoiceId }) =>

@@ -24,10 +24,10 @@ import { isWarehouseError, WarehouseError } from './errors.ts';
 import {
   contentOf,
   countsOf,
-  type HeldRecord,
   lackingFacts,
   lackingFrom,
-  readHeldRecords,
+  readStoredRecords,
+  type StoredRecord,
 } from './ledger/archive-diff.ts';
 import type { LoadFact } from './ledger/ingest.ts';
 import type { OpenWarehouseOptions } from './store.ts';
@@ -131,9 +131,9 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
       ...{ database: next, archive, log, now },
       onProgress,
     });
-    const before = await readOld(options, paths.database, readHeldRecords);
-    const held = before ?? (await readOld(options, paths.published, readHeldRecords)) ?? [];
-    const outcome = await outcomeOf(next, caughtUp, held);
+    const before = await readOld(options, paths.database, readStoredRecords);
+    const stored = before ?? (await readOld(options, paths.published, readStoredRecords)) ?? [];
+    const outcome = await outcomeOf(next, caughtUp, stored);
     await next.use((session) => session.checkpoint());
     return { ...outcome, holdsLess: before !== null && outcome.holdsLess };
   } finally {
@@ -192,9 +192,9 @@ async function replaceDatabase({ rebuilding, database }: WarehousePaths, now: Da
 export async function outcomeOf(
   made: Pick<Ledgers, 'all'>,
   { events, loadsRepeated, losses, purged }: CaughtUp,
-  held: readonly HeldRecord[],
+  stored: readonly StoredRecord[],
 ): Promise<RebuildOutcome> {
-  const lacking = lackingFrom(countsOf(await readHeldRecords(made)), held);
+  const lacking = lackingFrom(countsOf(await readStoredRecords(made)), stored);
   const [counted] = await made.all('count-made');
   return {
     ...{ events, loads: loadsRepeated },
@@ -206,11 +206,11 @@ export async function outcomeOf(
 
 function findLosses(
   failed: readonly LostRecord[],
-  held: readonly HeldRecord[],
+  stored: readonly StoredRecord[],
   purged: readonly LoadFact[],
 ): Pick<RebuildOutcome, 'losses' | 'holdsLess'> {
   const purgedLoads = new Set(purged.map(contentOf));
-  const lacking = held.filter(
+  const lacking = stored.filter(
     ({ kind, subject, isCounted }) => kind !== 'load' || isCounted || !purgedLoads.has(subject),
   );
   const losses = [...failed];

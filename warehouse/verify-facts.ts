@@ -6,12 +6,12 @@ import {
   type Counts,
   contentOf,
   countsOf,
-  type HeldRecord,
-  heldRecordKey,
-  heldRecordOfFact,
   lackingFacts,
   lackingFrom,
-  readHeldRecords,
+  readStoredRecords,
+  type StoredRecord,
+  storedRecordKey,
+  storedRecordOfFact,
 } from './ledger/archive-diff.ts';
 import { type LoadFact, readSetAside } from './ledger/ingest.ts';
 
@@ -21,7 +21,7 @@ export interface VerifyFactsOptions {
   readonly ingest: () => Promise<unknown>;
   readonly step: <T>(work: () => Promise<T>) => Promise<T>;
   /** Called once: whether the fact of a load is not in the archive yet. */
-  readonly pendingLoads: () => Promise<(load: HeldRecord) => boolean>;
+  readonly pendingLoads: () => Promise<(load: StoredRecord) => boolean>;
   readonly isKnown: (loadId: number, rule: string) => boolean;
   readonly purgedFiles: () => Promise<ReadonlySet<string>>;
 }
@@ -63,12 +63,12 @@ interface Archived {
 export async function verifyFacts(options: VerifyFactsOptions): Promise<readonly Drift[]> {
   const { database, archive, step, pendingLoads } = options;
   // The ledgers are read first: except for loads, their records were in the archive before.
-  const held = await step(() => readHeldRecords(database));
+  const stored = await step(() => readStoredRecords(database));
   const isPending = await pendingLoads();
   const archived = await readArchived(archive);
   const lacking = lackingFrom(
     archived.counts,
-    held.filter((record) => record.kind !== 'invoice' && !(record.kind === 'load' && isPending(record))),
+    stored.filter((record) => record.kind !== 'invoice' && !(record.kind === 'load' && isPending(record))),
   );
   return [
     ...archived.unreadable.map(({ where, why, rule, expected }) => ({
@@ -94,10 +94,10 @@ async function factsNotIngested(
   distinct: Counts,
 ): Promise<readonly Drift[]> {
   await ingest();
-  const held = countsOf(await step(() => readHeldRecords(database)));
+  const stored = countsOf(await step(() => readStoredRecords(database)));
   const setAside = await step(() => readSetAside(database));
   return [...distinct].flatMap(([key, recorded]) => {
-    const lines = recorded - (held.get(key) ?? 0);
+    const lines = recorded - (stored.get(key) ?? 0);
     if (lines <= 0) return [];
     const [kind = '', subject = ''] = key.split(' ');
     const isSetAside = ({ place }: { readonly place: string }): boolean =>
@@ -119,7 +119,7 @@ async function readArchived(archive: Archive): Promise<Archived> {
     unreadable.push({ ...record, rule: 'fact-unreadable', expected: 'a fact' });
   for await (const fact of archive.facts(onUnreadableFact)) {
     if (fact.kind === 'load') loads.set(contentOf(fact), fact);
-    const key = heldRecordOfFact(fact);
+    const key = storedRecordOfFact(fact);
     if (key === null) continue;
     counts.set(key, (counts.get(key) ?? 0) + 1);
     const digest = hash('sha256', JSON.stringify(fact), 'base64');
@@ -132,11 +132,11 @@ async function readArchived(archive: Archive): Promise<Archived> {
     unreadable.push({ ...record, rule: 'event-unreadable', expected: 'an event' });
   for await (const _ of archive.events({ onUnreadable }));
   for await (const name of archive.eventNames())
-    counts.set(heldRecordKey({ kind: 'event', subject: name }), 1);
+    counts.set(storedRecordKey({ kind: 'event', subject: name }), 1);
   return { loads: [...loads.values()], counts, distinct, unreadable };
 }
 
-function driftOfOne({ kind, subject, loadId, invoiceId, sha256 }: HeldRecord): readonly Drift[] {
+function driftOfOne({ kind, subject, loadId, invoiceId, sha256 }: StoredRecord): readonly Drift[] {
   const of = { invoiceId: invoiceId ?? '', found: 'not in the archive' };
   if (kind === 'load') return [{ ...of, rule: 'fact-missing', expected: `load ${loadId} of ${sha256}` }];
   if (kind === 'event') return [{ ...of, rule: 'event-missing', expected: `event ${subject}` }];
@@ -148,17 +148,17 @@ async function compareLoads(
   recorded: readonly LoadFact[],
 ): Promise<readonly Drift[]> {
   const loads = await database.all('loads-to-verify', { full: true });
-  const held = new Map(
+  const stored = new Map(
     loads.map((row) => [
       contentOf({ invoiceId: String(row.invoice_id), sha256: String(row.file_sha256) }),
       row,
     ]),
   );
-  const isLacking = recorded.some((fact) => !held.has(contentOf(fact)));
+  const isLacking = recorded.some((fact) => !stored.has(contentOf(fact)));
   const purged = isLacking ? await purgedFiles() : new Set<string>();
   return recorded.flatMap((fact): Drift[] => {
     const { loadId, invoiceId, sha256, shipments, billingCost } = fact;
-    const load = held.get(contentOf(fact));
+    const load = stored.get(contentOf(fact));
     if (load === undefined) {
       if (purged.has(sha256)) return [];
       return [{ invoiceId, rule: 'load-missing', expected: `load ${loadId} of ${sha256}`, found: 'none' }];

@@ -12,7 +12,7 @@ import { RECORDS_PER_CUT } from '../lib/wire/csv-scanner.ts';
 import { type Database, MEMORY } from './duckdb/database.ts';
 import type { Session } from './duckdb/session.ts';
 import type { Row } from './duckdb/statements.ts';
-import type { HeldRecord } from './ledger/archive-diff.ts';
+import type { StoredRecord } from './ledger/archive-diff.ts';
 import { deriveInvoice } from './ledger/derive-invoice.ts';
 import type { SetAside } from './ledger/ingest.ts';
 import { readSetAside } from './ledger/ingest.ts';
@@ -29,7 +29,7 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
   /** Around each step; a publication may run between steps. */
   readonly step?: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly pendingLoads?: () => Promise<(load: HeldRecord) => boolean>;
+  readonly pendingLoads?: () => Promise<(load: StoredRecord) => boolean>;
 }
 
 const STORE_EVERY = 50;

@@ -83,9 +83,9 @@ export function partsChecks(options: PartsOptions): readonly StateCheck[] {
       everyMs: MINUTE_MS,
       alert: { key: 'quarantine/old', title: 'Refused deliveries or files have waited for more than a day' },
       readState: async () => {
-        const held = await quarantine.list();
-        const [since = null] = held.map(({ at }) => at).sort();
-        return checkAge({ count: held.length, noun: 'refused', since }, 24 * HOUR_MS, now());
+        const refused = await quarantine.list();
+        const [since = null] = refused.map(({ at }) => at).sort();
+        return checkAge({ count: refused.length, noun: 'refused', since }, 24 * HOUR_MS, now());
       },
     },
     {

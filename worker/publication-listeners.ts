@@ -74,9 +74,9 @@ export function measureContents({
     }
   }, 5_000);
   metrics.beforeRead(async () => {
-    const held = await quarantine.list();
+    const refused = await quarantine.list();
     for (const kind of ['delivery', 'file'] as const)
-      depth.set({ kind }, held.filter((item) => item.kind === kind).length);
+      depth.set({ kind }, refused.filter((item) => item.kind === kind).length);
   }, 10_000);
   return {
     published() {

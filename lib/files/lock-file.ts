@@ -45,7 +45,7 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
   await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(candidate));
   try {
     for (let attempt = 0; attempt < 10; ) {
-      if (await linked(candidate, path)) return held(path, mine, request);
+      if (await linked(candidate, path)) return ownLock(path, mine, request);
       const found = await readOwner(path);
       if (found.owner !== null && (await lives(path, found.owner))) {
         if (performance.now() > deadline) throw request.refusal(path, found.owner);
@@ -66,7 +66,7 @@ export async function lockOwner(path: string): Promise<LockOwner | null> {
   return owner !== null && (await lives(path, owner)) ? owner : null;
 }
 
-function held(path: string, mine: LockOwner, request: LockRequest): LockFile {
+function ownLock(path: string, mine: LockOwner, request: LockRequest): LockFile {
   const touching = setInterval(() => {
     const now = new Date();
     // Fails when it was removed or the disk is away; others then see an old lock.

@@ -17,8 +17,8 @@ export async function holdRefused(
   { invoiceId, sha256, sizeBytes, eventId }: RefusedFile,
   rejected: Omit<Rejection, 'outcome'> & { readonly at: string },
 ): Promise<void> {
-  const held = await quarantine.list();
-  if (held.some((item) => item.sha256 === sha256 && item.invoiceId === invoiceId)) return;
+  const refused = await quarantine.list();
+  if (refused.some((item) => item.sha256 === sha256 && item.invoiceId === invoiceId)) return;
   const { findings, findingCount, at } = rejected;
   const reason = rejection(rejected);
   await quarantine.put({

@@ -146,7 +146,7 @@ select coalesce(max(sequence), 0) as sequence from publication_log
 delete from invoice_state
 where invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[])) and $places::text is not null
 
--- name: held-states
+-- name: stored-states
 select
     s.invoice_id::text as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
     coalesce(s.attention_lines, 1) > 0 as has_attention,

@@ -5,7 +5,7 @@
 
 import { rm } from 'node:fs/promises';
 import { claimDataFolder } from '../data-folder.ts';
-import { type HeldRecord, readHeldRecords } from '../ledger/archive-diff.ts';
+import { readStoredRecords, type StoredRecord } from '../ledger/archive-diff.ts';
 import type { CompletedRebuild, RebuildOptions, RebuildOutcome } from '../rebuild.ts';
 import { outcomeOf, RebuildLossError } from '../rebuild.ts';
 import { generationPath } from './attach-lake.ts';
@@ -95,12 +95,15 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
 }
 
 /** @returns none when there is no readable generation: replacing it is the purpose of a rebuild */
-async function readBefore(counted: Ledger, { archive, log }: RebuildOptions): Promise<readonly HeldRecord[]> {
+async function readBefore(
+  counted: Ledger,
+  { archive, log }: RebuildOptions,
+): Promise<readonly StoredRecord[]> {
   try {
-    const heldRecords = await readHeldRecords(counted);
+    const storedRecords = await readStoredRecords(counted);
     // Facts that a crash left out are only in the warehouse.
     await recordUnrecorded(counted, archive, log);
-    return heldRecords;
+    return storedRecords;
   } catch (error) {
     if (!isMissingTable(error)) throw error;
     return [];

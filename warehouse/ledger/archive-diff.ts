@@ -1,7 +1,7 @@
 import type { Fact } from '../../archive/archive.ts';
 import { camelCase, type Ledgers } from '../duckdb/statements.ts';
 
-export interface HeldRecord {
+export interface StoredRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
   /** Invoice id and file of a load, event id, or invoice id; in lower case, except event ids of duplicates. */
   readonly subject: string;
@@ -14,8 +14,8 @@ export interface HeldRecord {
 
 export type Counts = ReadonlyMap<string, number>;
 
-export async function readHeldRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly HeldRecord[]> {
-  return (await ledgers.all('held-records')).map((row) => camelCase<HeldRecord>(row));
+export async function readStoredRecords(ledgers: Pick<Ledgers, 'all'>): Promise<readonly StoredRecord[]> {
+  return (await ledgers.all('stored-records')).map((row) => camelCase<StoredRecord>(row));
 }
 
 const UNTRACED = ['discard', 'purged', 'hold', 'hold-lifted'] as const satisfies readonly Fact['kind'][];
@@ -30,17 +30,17 @@ export function changesLedgers(fact: Fact): boolean {
   return fact.kind !== 'load' && isTraced(fact);
 }
 
-export function heldRecordKey({ kind, subject }: Pick<HeldRecord, 'kind' | 'subject'>): string {
+export function storedRecordKey({ kind, subject }: Pick<StoredRecord, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
 
 /** null: the fact makes no record. */
-export function heldRecordOfFact(fact: Fact): string | null {
+export function storedRecordOfFact(fact: Fact): string | null {
   if (!isTraced(fact)) return null;
   const { kind } = fact;
-  if (kind === 'load') return heldRecordKey({ kind, subject: contentOf(fact) });
-  if (kind === 'duplicate') return heldRecordKey({ kind, subject: fact.eventId });
-  return heldRecordKey({ kind, subject: fact.invoiceId.toLowerCase() });
+  if (kind === 'load') return storedRecordKey({ kind, subject: contentOf(fact) });
+  if (kind === 'duplicate') return storedRecordKey({ kind, subject: fact.eventId });
+  return storedRecordKey({ kind, subject: fact.invoiceId.toLowerCase() });
 }
 
 /** A file is loaded once for an invoice. Load ids may be given twice when PostgreSQL loses commits. */
@@ -54,20 +54,20 @@ export function contentOf({
   return `${invoiceId.toLowerCase()} ${sha256}`;
 }
 
-export function lackingFrom(counts: Counts, held: readonly HeldRecord[]): readonly HeldRecord[] {
-  return held.flatMap((record) => {
-    const lines = record.lines - (counts.get(heldRecordKey(record)) ?? 0);
+export function lackingFrom(counts: Counts, stored: readonly StoredRecord[]): readonly StoredRecord[] {
+  return stored.flatMap((record) => {
+    const lines = record.lines - (counts.get(storedRecordKey(record)) ?? 0);
     return lines > 0 ? [{ ...record, lines }] : [];
   });
 }
 
-export function countsOf(records: readonly HeldRecord[]): Counts {
-  return new Map(records.map((record) => [heldRecordKey(record), record.lines]));
+export function countsOf(records: readonly StoredRecord[]): Counts {
+  return new Map(records.map((record) => [storedRecordKey(record), record.lines]));
 }
 
 /** The invoice id only if all facts of the kind are about one invoice. */
 export function lackingFacts(
-  lacking: readonly HeldRecord[],
+  lacking: readonly StoredRecord[],
 ): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {
   const groups = new Map<string, { kind: string; invoiceId: string | null; lines: number }>();
   for (const { kind, invoiceId, lines } of lacking) {

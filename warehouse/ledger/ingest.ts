@@ -14,7 +14,13 @@ import { printable } from '../../lib/text.ts';
 import { wellFormedJson } from '../../lib/wire/json.ts';
 import { isRowError, type Ledgers, type Row, type Statements } from '../duckdb/statements.ts';
 
-import { changesLedgers, contentOf, countsOf, heldRecordOfFact, readHeldRecords } from './archive-diff.ts';
+import {
+  changesLedgers,
+  contentOf,
+  countsOf,
+  readStoredRecords,
+  storedRecordOfFact,
+} from './archive-diff.ts';
 import { refreshInvoices, type Taken } from './invoice-states.ts';
 import { eventLine, factLines, instant } from './ledger-lines.ts';
 
@@ -97,7 +103,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
     async () => {
       readAgain.push('facts');
       before = '';
-      known = new Map(countsOf(await readHeldRecords(database)));
+      known = new Map(countsOf(await readStoredRecords(database)));
     },
   );
   for await (const batch of batches(recorded)) {
@@ -185,7 +191,7 @@ function placeOfFact(fact: Fact): string {
 
 /** Whether the ledgers have an unmatched line of such a fact; counts it as matched. */
 function takeOne(known: Map<string, number>, fact: Fact): boolean {
-  const key = heldRecordOfFact(fact);
+  const key = storedRecordOfFact(fact);
   const count = key === null ? 0 : (known.get(key) ?? 0);
   if (key !== null && count > 0) known.set(key, count - 1);
   return count > 0;

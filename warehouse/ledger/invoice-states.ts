@@ -5,7 +5,7 @@ import { camelCase, type Statements } from '../duckdb/statements.ts';
 import { type DerivedInvoice, deriveInvoice } from './derive-invoice.ts';
 import type { AttentionLine, Evidence, InvoiceLines, LoadLine } from './invoice-lines.ts';
 
-export interface HeldInvoice {
+export interface StoredInvoice {
   /** DuckDB's rowid, valid until the transaction ends; null in PostgreSQL. */
   readonly place: string | null;
   /** ISO 8601 UTC; no line is older. */
@@ -25,7 +25,7 @@ export interface Taken {
 }
 
 /** Limits the ledgers that are read: planning a statement costs more than running it. */
-type Scope = Pick<HeldInvoice, 'hasLoads' | 'hasAttention'> & { readonly since: string };
+type Scope = Pick<StoredInvoice, 'hasLoads' | 'hasAttention'> & { readonly since: string };
 
 const ANYWHERE: Scope = { since: '-infinity', hasLoads: true, hasAttention: true };
 
@@ -55,44 +55,44 @@ export async function readInvoiceLines(
 
 export async function refreshInvoices(session: Statements, taken: Taken): Promise<void> {
   if (taken.invoiceIds.length === 0) return;
-  const { held, lines } = await readHeldLines(session, taken.invoiceIds, taken);
-  await writeInvoices(session, lines, held);
+  const { stored, lines } = await readStoredLines(session, taken.invoiceIds, taken);
+  await writeInvoices(session, lines, stored);
 }
 
 /**
  * No ledger is read further back than these invoices begin, so that the cost does not depend on the number of all.
  * @param taken lines that are not part of the rows yet
  */
-export async function readHeldLines(
+export async function readStoredLines(
   session: Statements,
   invoiceIds: readonly string[],
   taken: Pick<Taken, 'since' | 'hasAttention'> | null = null,
 ): Promise<{
-  readonly held: ReadonlyMap<string, HeldInvoice>;
+  readonly stored: ReadonlyMap<string, StoredInvoice>;
   readonly lines: ReadonlyMap<string, InvoiceLines>;
 }> {
   const ids = [...new Set(invoiceIds)];
-  const held = await readHeld(session, ids);
-  const rows = [...held.values()];
+  const stored = await readStored(session, ids);
+  const rows = [...stored.values()];
   // `-infinity` sorts before every instant.
   const [first] = [
     ...rows.map(({ firstSeenAt }) => firstSeenAt),
     ...(taken === null ? [] : [taken.since]),
   ].sort();
-  if (first === undefined) return { held, lines: new Map() };
+  if (first === undefined) return { stored, lines: new Map() };
   const lines = await readInvoiceLines(session, ids, {
     since: first,
     // A load is inserted with the row of its invoice, so an unknown row has no loads.
     hasLoads: rows.some(({ hasLoads }) => hasLoads),
     hasAttention: taken?.hasAttention === true || rows.some(({ hasAttention }) => hasAttention),
   });
-  return { held, lines };
+  return { stored, lines };
 }
 
 export async function writeInvoices(
   session: Statements,
   lines: ReadonlyMap<string, InvoiceLines>,
-  held: ReadonlyMap<string, HeldInvoice>,
+  stored: ReadonlyMap<string, StoredInvoice>,
 ): Promise<ReadonlyMap<string, DerivedInvoice>> {
   const derived = new Map<string, DerivedInvoice>();
   for (const [id, of] of lines) {
@@ -101,12 +101,12 @@ export async function writeInvoices(
   }
   if (derived.size === 0) return derived;
   // Deleted and inserted, never updated: DuckDB can lose an update from null to a text (ADR 12).
-  await deleteStates(session, derived, held);
-  const fresh = [...derived.keys()].filter((id) => !held.has(id));
+  await deleteStates(session, derived, stored);
+  const fresh = [...derived.keys()].filter((id) => !stored.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: fresh.join(',') });
   const rows = [...derived].map(([id, { row }]) => ({ invoice_id: id, ...row }));
   await session.insert('invoice_state', rows);
-  if ([...held.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
+  if ([...stored.values()].some(({ hasDiscrepancies }) => hasDiscrepancies)) {
     await session.all('delete-discrepancies', { invoice_ids: [...derived.keys()].join(',') });
   }
   const found = [...derived].flatMap(([id, { discrepancies }]) =>
@@ -119,9 +119,9 @@ export async function writeInvoices(
 async function deleteStates(
   session: Statements,
   derived: ReadonlyMap<string, DerivedInvoice>,
-  held: ReadonlyMap<string, HeldInvoice>,
+  stored: ReadonlyMap<string, StoredInvoice>,
 ): Promise<void> {
-  const rows = [...held].filter(([id]) => derived.has(id));
+  const rows = [...stored].filter(([id]) => derived.has(id));
   if (rows.length === 0) return;
   const places = rows.flatMap(([, { place }]) => place ?? []);
   const params = { invoice_ids: rows.map(([id]) => id).join(','), places: places.join(',') };
@@ -130,10 +130,10 @@ async function deleteStates(
   if (places.length > 0) assert.equal(deleted.length, rows.length, 'rows of invoices that are replaced');
 }
 
-async function readHeld(
+async function readStored(
   session: Statements,
   invoiceIds: readonly string[],
-): Promise<ReadonlyMap<string, HeldInvoice>> {
-  const rows = await session.all('held-states', { invoice_ids: invoiceIds.join(',') });
-  return new Map(rows.map((row) => [String(row.invoice_id), camelCase<HeldInvoice>(row)]));
+): Promise<ReadonlyMap<string, StoredInvoice>> {
+  const rows = await session.all('stored-states', { invoice_ids: invoiceIds.join(',') });
+  return new Map(rows.map((row) => [String(row.invoice_id), camelCase<StoredInvoice>(row)]));
 }

@@ -8,9 +8,9 @@ import { outrankedBy } from '../ledger/derive-current.ts';
 import { type DerivedInvoice, deriveInvoice } from '../ledger/derive-invoice.ts';
 import type { InvoiceLines, LoadLine } from '../ledger/invoice-lines.ts';
 import {
-  type HeldInvoice,
-  readHeldLines,
   readInvoiceLines,
+  readStoredLines,
+  type StoredInvoice,
   writeInvoices,
 } from '../ledger/invoice-states.ts';
 import { checkRows, type NewLine } from './accept-rows.ts';
@@ -34,13 +34,13 @@ export async function commitLoad(
   { transactions, insert }: Commit,
 ): Promise<FileLoadOutcome> {
   const loaded = await transactions.ledger(session, async (ledger) => {
-    const { held, linesFor } = await readLines(ledger, [load]);
+    const { stored, linesFor } = await readLines(ledger, [load]);
     const lines = linesFor(load);
     const line = await transactions.rows(session, async () => {
       await clearRows(session, ledger, [load]);
       return checkRows(load, await insert(), lines);
     });
-    return insertLoads(ledger, [{ load, lines, line }], held);
+    return insertLoads(ledger, [{ load, lines, line }], stored);
   });
   await readBack(session, [load], loaded);
   const [rows] = loaded;
@@ -60,7 +60,7 @@ export async function commitLoads(
 ): Promise<readonly (FileLoadOutcome | null)[]> {
   const found = groupByLoad(totals);
   const { checked, loaded } = await transactions.ledger(session, async (ledger) => {
-    const { held, linesFor } = await readLines(ledger, loads);
+    const { stored, linesFor } = await readLines(ledger, loads);
     const checked = loads.map((load) => checkOne(load, found.get(load.loadId) ?? [], linesFor));
     const good = checked.filter((of) => 'line' in of);
     if (good.length === 0) return { checked, loaded: [] };
@@ -69,7 +69,7 @@ export async function commitLoads(
       await clearRows(session, ledger, sound);
       await insert(sound);
     });
-    return { checked, loaded: await insertLoads(ledger, good, held) };
+    return { checked, loaded: await insertLoads(ledger, good, stored) };
   });
   const good = checked.flatMap((of) => ('line' in of ? [of.load] : []));
   if (good.length > 0) await readBack(session, good, loaded);
@@ -168,10 +168,10 @@ async function readLines(
   ledger: Statements,
   loads: readonly FileLoad[],
 ): Promise<{
-  readonly held: ReadonlyMap<string, HeldInvoice>;
+  readonly stored: ReadonlyMap<string, StoredInvoice>;
   readonly linesFor: (load: FileLoad) => InvoiceLines;
 }> {
-  const { held, lines: byInvoice } = await readHeldLines(
+  const { stored, lines: byInvoice } = await readStoredLines(
     ledger,
     loads.map(({ invoiceId }) => invoiceId),
   );
@@ -184,7 +184,7 @@ async function readLines(
     }
     return lines;
   };
-  return { held, linesFor };
+  return { stored, linesFor };
 }
 
 const NO_LINES: InvoiceLines = { evidence: [], loads: [], attention: [] };
@@ -192,7 +192,7 @@ const NO_LINES: InvoiceLines = { evidence: [], loads: [], attention: [] };
 async function insertLoads(
   ledger: Statements,
   checked: readonly Checked[],
-  held: ReadonlyMap<string, HeldInvoice>,
+  stored: ReadonlyMap<string, StoredInvoice>,
 ): Promise<readonly LoadedRows[]> {
   const rows = checked.map(({ load, line }) => ({
     ...line,
@@ -204,7 +204,7 @@ async function insertLoads(
   const after = new Map(
     checked.map(({ load, lines, line }) => [load.invoiceId, { ...lines, loads: [...lines.loads, line] }]),
   );
-  const derived = await writeInvoices(ledger, after, held);
+  const derived = await writeInvoices(ledger, after, stored);
   return checked.map(({ load, line }) => {
     const lines = after.get(load.invoiceId) ?? NO_LINES;
     return loadedRows(line, derived.get(load.invoiceId), lines);

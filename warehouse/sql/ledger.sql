@@ -86,7 +86,7 @@ delete from discrepancy_lines where invoice_id in (select unnest(string_to_array
 
 -- name: delete-states
 -- Before the new rows are inserted. Never an update: DuckDB 1.5.5 can lose one from null to a text (ADR 12). Two connections
--- that delete the same row conflict. By rowid (held-states), so that no other row is read.
+-- that delete the same row conflict. By rowid (stored-states), so that no other row is read.
 delete from invoice_state
 where rowid in (select unnest(string_to_array($places, ',')::bigint[]))
     and invoice_id in (select unnest(string_to_array($invoice_ids, ',')::uuid[]))
@@ -95,7 +95,7 @@ returning invoice_id::varchar as invoice_id
 -- name: delete-unrepeated
 delete from ingest_cursors where stream = 'loads'
 
--- name: held-records
+-- name: stored-records
 -- Records that the archive must have. Lines of failed loads (archive-damaged) have no fact. For DuckDB and PostgreSQL.
 select 'load' as kind, invoice_id::varchar || ' ' || file_sha256 as subject, invoice_id::varchar as invoice_id, file_sha256 as sha256,
     1 as lines, load_id in (select current_load_id from invoice_state where voided_at is null) as is_counted, load_id
@@ -129,7 +129,7 @@ select 'duplicate', event_id, null, null, count(*)::integer, false, null
 from duplicate_ledger
 group by event_id
 
--- name: held-states
+-- name: stored-states
 select
     s.rowid::varchar as place,
     s.invoice_id::varchar as invoice_id, iso(s.first_seen_at) as first_seen_at, s.versions > 0 as has_loads,
