@@ -53,6 +53,7 @@ export function parseDrilldowns(report: string, lines: readonly string[]): reado
 
 interface DrilldownSource {
   readonly columns: readonly ReportColumn[];
+  readonly rows: readonly ReportRow[];
   readonly head: { readonly parameters: Readonly<Record<string, string | null>> };
 }
 
@@ -65,6 +66,7 @@ export function drilldownOfCell(
   const drilldown = drilldowns.find(({ exact }) => Object.hasOwn(exact, column)) ?? drilldowns[0];
   if (drilldown === undefined || rows.length === 0) return null;
   const fields: Record<string, string> = { ...drilldown.fixed };
+  const shared: Binding[] = [];
   let isWhole = true;
   const bindings = result.columns.some(({ name, isDetail }) => name === 'partner_id' && !isDetail)
     ? [...drilldown.by, PARTNER]
@@ -78,6 +80,7 @@ export function drilldownOfCell(
       if (binding.isOptional) isWhole = false;
       continue;
     }
+    shared.push(binding);
     if (value === null && binding.isOptional) isWhole = false;
     else fields[fieldOf(binding, result)] = String(value ?? '');
   }
@@ -85,6 +88,12 @@ export function drilldownOfCell(
   // too.
   const areLines = drilldown.by.some((binding) => binding.column === 'row_number');
   if (rows.length > 1 && (areLines || Object.keys(fields).length === 0)) return null;
+  // Rows that a chart combines need not be all that have the shared fields.
+  if (rows.length > 1 && isWhole) {
+    const isAlike = (row: ReportRow): boolean =>
+      shared.every(({ column: name }) => (row[name] ?? null) === (rows[0]?.[name] ?? null));
+    isWhole = result.rows.filter(isAlike).length === rows.length;
+  }
   const total = drilldown.exact[column] ?? null;
   return { target: drilldown.target, fields, total: isWhole ? total : null };
 }

@@ -114,6 +114,14 @@ export interface Question {
   readonly files?: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 }
 
+/** The list of shipments, page by page. */
+export interface Listing {
+  readonly condition: readonly [name: string, value: string];
+  readonly sort: string;
+  readonly isDescending: boolean;
+  readonly pageSize: number;
+}
+
 export interface History {
   /** ISO 8601 UTC. */
   readonly begins: string;
@@ -121,6 +129,7 @@ export interface History {
   readonly acts: readonly ({ readonly act: Act } & Timed)[];
   readonly filters: readonly Filters[];
   readonly questions: readonly Question[];
+  readonly listings: readonly Listing[];
 }
 
 export type Step =

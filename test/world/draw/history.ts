@@ -9,11 +9,13 @@ import type {
   Header,
   History,
   Invoice,
+  Listing,
   Question,
   Row,
   Status,
   Timed,
 } from '../history.ts';
+import { CONDITIONS, SORTED } from '../model/shipments.ts';
 import { CARRIERS, CURRENCIES, DAYS, type Drawn, likeRow, mostly, NAMES, row, ZONES } from './lines.ts';
 
 const uuid = (kind: string, n: number): string =>
@@ -353,6 +355,16 @@ function rarely(all: Partial<Filters>): Filters {
   return Object.fromEntries(Object.entries({ ...all, ...days }).slice(0, 3));
 }
 
+const listing: fc.Arbitrary<Listing> = fc.record({
+  condition: fc.constantFrom(
+    ...Object.entries(CONDITIONS).flatMap(([name, [values]]) =>
+      values.map((value): Listing['condition'] => [name, value]),
+    ),
+  ),
+  ...{ sort: fc.constantFrom(...Object.keys(SORTED)), isDescending: fc.boolean() },
+  pageSize: mostly(100, 2, 1),
+});
+
 /** @param asked the questions to choose from */
 export const history = (asked: readonly Question[]): fc.Arbitrary<History> =>
   fc.record({
@@ -382,4 +394,5 @@ export const history = (asked: readonly Question[]): fc.Arbitrary<History> =>
     ),
     filters: fc.array(filters, { minLength: 1, maxLength: 3 }),
     questions: fc.uniqueArray(fc.constantFrom(...asked), { minLength: 1, maxLength: 8 }),
+    listings: fc.array(listing, { maxLength: 2 }),
   });

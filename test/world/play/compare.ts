@@ -12,7 +12,7 @@ import { CATALOGUE } from '../model/catalogue.ts';
 import { comparedDays, comparedRows, pivotedRows } from '../model/comparison.ts';
 import { type View, viewsOf } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
-import { compareTables, followLinks, readBack } from './surfaces.ts';
+import { compareListing, compareTables, followLinks, readBack } from './surfaces.ts';
 
 /** For a session, which is never slow on so few lines. */
 const TIME_LIMIT_MS = 600_000;
@@ -43,6 +43,8 @@ export async function compareReports(played: Played, history: History): Promise<
     try {
       for (const question of history.questions)
         await compareReport(question, { filters, views, sessionOf, played, history });
+      for (const listing of views === null ? [] : history.listings)
+        await compareListing(listing, views ?? [], await sessionOf(filters));
     } finally {
       for (const session of sessions.values()) (await session.catch(() => null))?.close();
     }

@@ -9,10 +9,12 @@ import { renderReport } from '../../../reports/render/render-report.ts';
 import type { ReportResult } from '../../../reports/report-result.ts';
 import type { ReportSession } from '../../../reports/report-session.ts';
 import { queryFile } from '../../warehouse/support.ts';
-import type { Filters } from '../history.ts';
-import { costOf, plainZone } from '../model/answer.ts';
+import type { Filters, Listing } from '../history.ts';
+import { compareKeys, costOf, plainZone } from '../model/answer.ts';
 import { groups, money, parsed, sum } from '../model/exact.ts';
-import type { KnownInvoice, Line } from '../model/truth.ts';
+import { CONDITIONS, SORTED } from '../model/shipments.ts';
+import type { KnownInvoice, Line as PlainLine } from '../model/truth.ts';
+import type { Line, View } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
 
 const DRILLDOWNS = new Map(listReports().map(({ name, drilldowns }) => [name, drilldowns]));
@@ -96,6 +98,53 @@ export async function readBack(result: ReportResult, what: string): Promise<void
   if (length > MAX_PAGE_BYTES) throw new Difference(`${what}: a page of ${length} characters`);
 }
 
+/** All pages, one after the other, and the totals. */
+export async function compareListing(
+  listing: Listing,
+  views: readonly View[],
+  session: ReportSession,
+): Promise<void> {
+  const {
+    condition: [name, value],
+    sort,
+    isDescending,
+    pageSize,
+  } = listing;
+  const [, holds] = CONDITIONS[name] ?? [];
+  const sortedBy = SORTED[sort];
+  if (holds === undefined || sortedBy === undefined) throw new Error(`The model lacks ${name} or ${sort}.`);
+  const placeOf = (line: Line): string => `${line.invoice.id}:${String(line.row).padStart(9, '0')}`;
+  const selected = views.map(({ lines }) => lines.filter((line) => holds(line, value)));
+  const expected = selected.flat().toSorted((one, other) => {
+    const [a, b] = [one, other].map(sortedBy);
+    if (a === null || b === null || a === undefined || b === undefined || a === b)
+      return Number(a === null) - Number(b === null) || compareKeys([placeOf(one)], [placeOf(other)]);
+    return (isDescending ? -1 : 1) * compareKeys([a], [b]);
+  });
+  const found: string[] = [];
+  const request = { conditions: { [name]: [value] }, sort: `${isDescending ? '-' : ''}${sort}` };
+  let after: string | undefined;
+  do {
+    const { result, next, totals } = await session.shipments({
+      ...{ ...request, limit: pageSize },
+      ...(after === undefined ? {} : { after }),
+    });
+    found.push(...result.rows.map((row) => `${row.invoice_id}:${String(row.row_number).padStart(9, '0')}`));
+    after = next ?? undefined;
+    const sums = totals.rows.map((row) => [row.currency_code, row.shipments, row.billing_cost].join()).sort();
+    const wanted = selected
+      .flatMap((lines) => groups(lines, ({ currency }) => [currency]))
+      .map((of) => [of[0]?.currency, of.length, money(costOf(of))].join())
+      .sort();
+    if (sums.join(' ') !== wanted.join(' '))
+      throw new Difference(`shipments ${JSON.stringify(listing)}: totals ${sums}, expected ${wanted}`);
+  } while (after !== undefined && found.length <= expected.length);
+  if (found.join() !== expected.map(placeOf).join())
+    throw new Difference(
+      `shipments ${JSON.stringify(listing)}:\n  expected ${expected.map(placeOf)}\n  was ${found}`,
+    );
+}
+
 /** The tables that other tools read: docs/reference/tables.md. @param instants null: now */
 export async function compareTables(
   { path, world }: Played,
@@ -161,7 +210,7 @@ export async function compareTables(
         ...{ ship_month: line.shipDate.slice(0, 7), invoice_month: line.invoiceDate.slice(0, 7) },
       })),
   );
-  const cells = (line: Line) => ({
+  const cells = (line: PlainLine) => ({
     ...{
       invoice_id: line.invoice.id,
       row_number: line.row,
