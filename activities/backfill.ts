@@ -36,7 +36,7 @@ export function createBackfillActivities(
       const heartbeats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, () => heartbeat(findings));
       const stop = new AbortController();
       const signal = AbortSignal.any([cancellationSignal(), stop.signal]);
-      // Every call listens to it; Node warns about more than ten listeners.
+      // Every call listens to the signal, and Node would warn about more than ten listeners.
       setMaxListeners(0, signal);
       try {
         await forEachBounded(open, Math.max(1, concurrency), async (index) => {
@@ -134,7 +134,7 @@ async function hasFile(service: BillingService, invoiceId: string, signal: Abort
   }
 }
 
-/** null: only the service can answer. */
+/** Returns null when only the service can answer. */
 export function checkLedger(ledger: LedgerStatus | null): Finding | null {
   switch (ledger?.state) {
     case undefined:
@@ -151,7 +151,7 @@ export function checkLedger(ledger: LedgerStatus | null): Finding | null {
 
 export function checkDetails(ledger: LedgerStatus | null, details: InvoiceDetails | null): Finding {
   if (ledger === null) return details === null ? 'unknown' : 'work';
-  // Only the workflow resolves the failure that it has recorded.
+  // A failure that the workflow has recorded is resolved only by the workflow.
   if (ledger.isUnanswered) return 'work';
   // An event or the details void an invoice; a 404 does not.
   if (details === null) return 'loaded';

@@ -69,7 +69,7 @@ export async function confirmAnnounced(
       'Only a delivery has named it; the billing service does not know it.',
     );
 
-  /** null also when the service does not work, which ends this run: nothing is concluded from it. */
+  /** Returns null when the service does not work; nothing is concluded from that, and the run ends. */
   async function answerOf(invoiceId: string): Promise<Answer> {
     if (isAway) return null;
     try {
@@ -105,7 +105,7 @@ function alertOf(invoiceId: string): AlertKey {
   return `excluded/${invoiceId}`;
 }
 
-/** null: no answer that decides anything. */
+/** Null is an answer that decides nothing. */
 type Answer = Awaited<ReturnType<BillingService['regenerateUrl']>> | 'known' | 'unknown' | null;
 
 /** @throws BillingError */

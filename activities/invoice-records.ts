@@ -33,7 +33,7 @@ export function createInvoiceActivities({
 > {
   return {
     async recordEvent({ event }) {
-      // The forwarder archives first; an event of a tool or a test is archived here.
+      // The forwarder has archived its events already; an event of a tool or a test is archived here.
       if ((await archive.event(event.eventId)) === null) await archiveEvent(event);
       await warehouse.ingestArchive({ deferFacts: true });
       return ledgerOf(await warehouse.invoice(event.invoice.invoiceId));

@@ -59,7 +59,7 @@ export function createReconcileActivities(
 
     async findOverdue({ until, limit }) {
       const { recheckLoadedDays: recheckDays } = settings;
-      // A refused delivery has no partner.
+      // A refused delivery names no partner, so it counts as our own.
       const partnerId = settings.partnerId ?? service.partnerIds()[0] ?? null;
       const request = { until, limit, recheckDays, partnerId, confirmVoids };
       const { unfinished, ...others } = await warehouse.due(request);
@@ -122,7 +122,7 @@ const MAX_ALERTED = 5;
 const MAX_LISTED = 200;
 /** Two of a hundred thousand findings share a digest once in 50,000 times. */
 const DIGEST_LENGTH = 8;
-/** 160 KB, of Temporal's 2 MB. Beyond, the first in order of digest count. */
+/** So many digests are 160 KB of Temporal's 2 MB; of more, the first in their order are kept. */
 const MAX_REPORTED = 20_000;
 
 function compareGaps(

@@ -94,7 +94,7 @@ export function createServiceActivities({
     },
   };
 
-  /** null: the workflow loads it, with the retries of a load. */
+  /** Returns null when the workflow has to load the file, with the retries of a load. */
   async function loadAtOnce(
     { invoiceId, location, source, eventId }: DownloadCsvRequest,
     { sha256, sizeBytes }: ArchivedFile,
@@ -134,7 +134,7 @@ export async function alertRefusedCredentials<T>(
 
 const DETAILS_ALERT = 'service/details';
 
-/** Invoices are still loaded then, so nothing else shows that voids would go unnoticed. */
+/** Invoices are loaded although details cannot be read, so nothing else shows that voids would go unnoticed. */
 function alertUnreadableDetails(alerts: Alerts, invoiceId: string, { code, message }: BillingError): void {
   const { reaction, scope } = serviceError(code) ?? { reaction: 'retry', scope: 'service' };
   if (reaction === 'retry' || scope === 'service') return;
@@ -142,7 +142,7 @@ function alertUnreadableDetails(alerts: Alerts, invoiceId: string, { code, messa
   alerts.raise({ key: DETAILS_ALERT, title: 'The details of invoices cannot be read', detail }, invoiceId);
 }
 
-/** A small file that fits says nothing about a large one. */
+/** A small file that fits does not end the alert, because a large one may still not fit. */
 export async function alertFullDisk<T>(
   alerts: Alerts,
   invoiceId: string,

@@ -4,7 +4,7 @@ import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { heartbeatEvery } from './heartbeat.ts';
 
-/** All of them are logged, and listed by `billsync verify` without a worker. */
+/** So many differences are returned; all are logged, and `billsync verify` without a worker lists them. */
 const MAX_DRIFT = 200;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 const FULL = 'full verification';
@@ -60,7 +60,7 @@ export function createWarehouseWideActivities({
         const written = await writeReport(scheduled);
         alerts.resolve(failedKey);
         alerts.raise({
-          // A key for each file, so that no quiet window suppresses the notification.
+          // Each written file has an alert key of its own, so that no quiet window suppresses the notification.
           key: `report/${written.path}`,
           title: `The scheduled report ${scheduled.name} is written: ${written.path}`,
           detail: written.about,
@@ -77,7 +77,7 @@ export function createWarehouseWideActivities({
     },
   };
 
-  /** A failure must not prevent the verification. */
+  /** A failure to tidy the lake must not prevent the verification. */
   async function tidyLake(): Promise<void> {
     try {
       const tidied = await warehouse.tidy?.();

@@ -7,7 +7,7 @@ export type { ArchivedEvent, DeliveryVerdict, Fact, OnUnreadable, UnreadableReco
 
 export interface StoredFile {
   readonly sha256: string;
-  /** For DuckDB; null when the bytes do not have the requested hash. */
+  /** The path that DuckDB reads; null when the bytes do not have the requested hash. */
   readonly path: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface Archive {
    * (test < quarantined < accepted): the event is `new` again, and `events` returns it once more.
    */
   putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
-  /** null also for a damaged record, which `events` reports. */
+  /** Returns null also for a damaged record, which `events` reports. */
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**
    * In order of `receivedAt`, then eventId, within parts in order of arrival; an event may be returned again. With `after`, only
@@ -54,7 +54,7 @@ export interface Archive {
 
   putFact(fact: Fact): Promise<void>;
   facts(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
-  /** In order of writing, since the call that returned that cursor (null: all). @throws CursorError */
+  /** Facts in the order in which they were written, after the cursor of an earlier call; null returns all. @throws CursorError */
   factsAfter(
     cursor: string | null,
     onUnreadable?: OnUnreadable,

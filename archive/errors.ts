@@ -1,7 +1,7 @@
 import { EXIT, errorClass } from '../lib/errors.ts';
 
 export class ArchiveError extends errorClass({
-  /** Nothing is written meanwhile: it would be hidden once the volume is mounted again. */
+  /** Nothing is written while the volume is away, because it would be hidden once the volume is mounted again. */
   'archive-away': {
     message: 'The folder holds no archive any more',
     exitCode: EXIT.unreachable,

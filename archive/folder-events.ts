@@ -134,7 +134,7 @@ function read(root: string, eventId: string, onUnreadable?: OnUnreadable): Promi
   return findEvent(eventId, 'events', readBytes, onUnreadable);
 }
 
-/** Exclusive, so that two processes cannot both create it. */
+/** The journal is created exclusively, so that two processes cannot both create it. */
 async function restoreJournal(root: string, journal: string): Promise<void> {
   if (exists(journal)) return;
   const lines: string[] = [];

@@ -44,7 +44,7 @@ export async function openFileFolder(root: string) {
     shards.add(shard);
     await flush(from);
     await move(from, to);
-    // Last: a file counts as archived only with its description. This flush of the folder covers both names.
+    // The description is written last, because a file counts as archived only with it. This flush of the folder covers both names.
     await replaceDurably(descriptionPath(file.sha256), `${JSON.stringify(file)}\n`);
   }
 
@@ -70,7 +70,7 @@ export async function openFileFolder(root: string) {
     }
   }
 
-  /** The bytes first: a description alone does not count as a file. */
+  /** The bytes are removed first, because a description alone does not count as a file. */
   async function remove(sha256: string): Promise<void> {
     const csv = path(sha256);
     if (!exists(dirname(csv))) return;

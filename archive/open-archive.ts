@@ -22,7 +22,7 @@ export async function openArchive(settings: Places): Promise<Archive> {
 }
 
 export async function openArchiveBucket(url: string): Promise<S3Bucket> {
-  // Imported lazily: the client of S3 is large.
+  // The client of S3 is imported on demand, because it is large.
   const { openS3Bucket } = await import('./s3/bucket.ts');
   return openS3Bucket(url);
 }

@@ -15,11 +15,11 @@ export interface ArchivedEvent {
   readonly eventId: string;
   readonly receivedAt: string;
   readonly verdict: DeliveryVerdict;
-  /** Code of a quarantined delivery; null otherwise. */
+  /** Code of the reason for which the delivery was quarantined; null for any other delivery. */
   readonly reason: string | null;
-  /** Without the URL's query; null when the delivery could not be parsed that far. */
+  /** The event without its URL's query; null when the delivery could not be parsed that far. */
   readonly event: InvoiceEvent | null;
-  /** Our partner was not known yet, so it may be for another one. */
+  /** Our partner was not known when the event came, so it may be for another partner. */
   readonly isUnchecked?: boolean;
   /** JSON text as received, the presigned URL without query; empty when `trimmed`. */
   readonly envelope: string;
@@ -28,7 +28,7 @@ export interface ArchivedEvent {
 
 export interface UnreadableRecord {
   readonly where: string;
-  /** Names fields, never values. */
+  /** `why` names fields, never their values. */
   readonly why: string;
 }
 
@@ -53,7 +53,7 @@ export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
   return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
 }
 
-/** null: none, or a damaged record. @param folder of the event paths, for `onUnreadable` */
+/** Returns null for no record or a damaged one. @param folder of the event paths, for `onUnreadable` */
 export async function findEvent(
   eventId: string,
   folder: string,
@@ -174,7 +174,7 @@ const FACTS = {
     sha256: z.string(),
     sizeBytes: Whole,
     source: Source,
-    /** The URL without its query; for source `file` the base name; null for export-csv. */
+    /** Where the file came from: the URL without its query, the base name of an imported file, null for export-csv. */
     from: Text,
   }),
   load: z.object({
@@ -183,7 +183,7 @@ const FACTS = {
     sha256: Sha256,
     source: Source,
     announcedSha256: Text,
-    /** The announcement, if it was the hash of the encoded bytes. */
+    /** The announced hash when it is that of the encoded bytes. */
     encodedSha256: Text.optional(),
     /** The service had named another hash; the file counts only if a person chooses it. */
     isDenied: z.boolean().optional(),
@@ -191,7 +191,7 @@ const FACTS = {
     isDamaged: z.boolean().optional(),
     version: Number32,
     loadId: Number32,
-    /** For `verify`; exact decimal text. */
+    /** The number and the exact decimal sum of the shipments, which `verify` compares. */
     shipments: Whole.optional(),
     billingCost: z.string().optional(),
     eventId: Text.optional(),
@@ -216,7 +216,7 @@ const FACTS = {
     ...{ code: z.string(), reason: z.string() },
   }),
   recovered: z.object({ at: Instant, invoiceId: z.string(), afterVersion }),
-  /** `by` is the user name of the operating system. */
+  /** `by` is the operating system's name of the user who restored the invoice. */
   restored: z.object({
     ...{ at: Instant, invoiceId: z.string(), afterVersion },
     ...{ by: z.string(), reason: z.string() },
@@ -318,7 +318,7 @@ function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string
   }
   try {
     const json: unknown = JSON.parse(text);
-    // An unpaired surrogate would fail every SQL statement that the record is part of.
+    // Unpaired surrogates are replaced, because one would fail every SQL statement that the record is part of.
     return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
   } catch (error) {
     // RangeError: nested too deeply.

@@ -2,13 +2,13 @@ import type { Archive, Fact } from './archive.ts';
 
 export type Hold = Fact & { readonly kind: 'hold' };
 
-/** Owner of a file or event; null: unknown. */
+/** The owner of a file or an event; ids are null when they are unknown. */
 export interface Owner {
   readonly invoiceId: string | null;
   readonly tenantIds: readonly (string | null | undefined)[];
 }
 
-/** A purged file may have been archived again since. */
+/** A file that was purged may have been archived again since. */
 export async function readRetention(archive: Pick<Archive, 'facts'>) {
   const purgedFiles = new Set<string>();
   const holds = new Map<string, Hold>();

@@ -17,7 +17,7 @@ const IPV4_EMBEDDING = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR
 
 export interface GuardRules {
   readonly allowPrivateHosts: boolean;
-  /** For a port other than 443 of a public host; the argument is host and port. */
+  /** Decides on a port other than 443 of a public host; the argument is host and port. */
   readonly mayUsePort?: (host: string) => boolean;
 }
 

@@ -22,7 +22,7 @@ const Entry = z.object({
   outcome: z.enum(['begun', 'done', 'failed']),
   detail: z.string(),
   began: z.number().nullable(),
-  /** SHA-256 in hex of the line before; of nothing for the first. */
+  /** SHA-256 in hex of the line before; the first line has the hash of nothing. */
   previous: z.string(),
 });
 
@@ -36,7 +36,7 @@ export interface AuditVerdict {
 }
 
 export interface AuditLog {
-  /** Durable before it resolves. @throws the error of the user store */
+  /** The entry is durable when the promise resolves. @throws the error of the user store */
   write(note: AuditNote): Promise<AuditEntry>;
   newest(limit: number): Promise<readonly AuditEntry[]>;
   /** @param known hash of an entry that was the newest once */

@@ -48,19 +48,19 @@ export function fromTenThousandths(amount: bigint): string {
   return `${amount < 0n ? '-' : ''}${digits.slice(0, -MONEY_SCALE)}.${digits.slice(-MONEY_SCALE)}`;
 }
 
-/** Always with four decimals. @throws RangeError one needs more decimals, or is no number */
+/** The sum always has four decimals. @throws RangeError an amount needs more decimals, or is no number */
 export function sumOfAmounts(amounts: readonly string[]): string {
   return fromTenThousandths(amounts.reduce((sum, amount) => sum + toTenThousandths(amount), 0n));
 }
 
-/** Rounded once, half away from zero. @param by above zero */
+/** Divides and rounds once, half away from zero. @param by above zero */
 export function dividedHalfAway(amount: bigint, by: bigint): bigint {
   const size = amount < 0n ? -amount : amount;
   const rounded = (2n * size + by) / (2n * by);
   return amount < 0n ? -rounded : rounded;
 }
 
-/** By value at any scale: `1.5` and `1.5000` are equal. */
+/** Compares the values, whatever their scale: `1.5` and `1.5000` are equal. */
 export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
   const [one, other] = [scaled(left), scaled(right)];
   const scale = Math.max(one.scale, other.scale);

@@ -1,4 +1,4 @@
-/** A code never changes its meaning. */
+/** An exit code never changes its meaning. */
 export const EXIT = {
   done: 0,
   checkFailed: 1,
@@ -19,9 +19,9 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** The message contains no secret and no URL query. */
+/** The message of an error of billsync contains no secret and no URL query. */
 export abstract class BillsyncError extends Error {
-  /** Kebab-case; never changes, because scripts and the archive contain it. */
+  /** The code is in kebab-case and never changes, because scripts and the archive contain it. */
   abstract readonly code: string;
   readonly exitCode: ExitCode = EXIT.bug;
   /** null: the error does not reach the workflow of an invoice. */

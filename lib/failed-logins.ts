@@ -25,7 +25,7 @@ const MAX_DELAY_MS = 2_000;
 /** The service tries an event twice and then gives up. */
 const ALERT_FROM = 2;
 const MAX_ADDRESSES = 10_000;
-/** For each address. With the longest delay it has ten answers a second. */
+/** So many wrong passwords of one address wait at once; with the longest delay it gets ten answers a second. */
 const MAX_WAITING = 20;
 
 /** The key that a sender's limits count by: an IPv4 address, or an IPv6 /64, which one line gets as a whole. */
@@ -48,9 +48,9 @@ export function createFailedLogins(deps: {
   const waiting = new Map<string, number>();
 
   return {
-    /** Before credentials are compared: answer 429 instead. */
+    /** Asked before credentials are compared: true means that 429 is answered instead. */
     isOver: (address: string): boolean => (waiting.get(address) ?? 0) >= MAX_WAITING,
-    /** Resolves when the answer may be sent. */
+    /** The promise resolves when the answer to a wrong password may be sent. */
     async failed(address: string): Promise<void> {
       const count = (failures.get(address) ?? 0) + 1;
       failures.delete(address);

@@ -5,7 +5,7 @@ export interface LoadRequest {
   readonly invoiceId: string;
   readonly sha256: string;
   readonly source: FileSource;
-  /** null for export-csv and imported files. */
+  /** The announced hash is null for files of export-csv and for imported files. */
   readonly announcedSha256: string | null;
   /** Set if the announced hash is that of the file as HTTP encoded it. */
   readonly encodedSha256?: string | null;
@@ -31,7 +31,7 @@ export interface Discrepancy {
   readonly found: string;
 }
 
-/** The version that counts instead (ADR 17). */
+/** The version that counts instead of the loaded one (ADR 17). */
 export interface OutrankedBy {
   /** null: no version counts, and the service named the hash of another file. */
   readonly version: number | null;
@@ -49,7 +49,7 @@ export interface LoadedRows {
   readonly currencyCode: string;
   readonly proof: Proof;
   readonly discrepancies: readonly Discrepancy[];
-  /** null: it counts, or no file does. */
+  /** `outrankedBy` is null when the version counts, or when no file counts. */
   readonly outrankedBy: OutrankedBy | null;
   readonly isDenied: boolean;
   readonly isDamaged: boolean;
@@ -57,11 +57,11 @@ export interface LoadedRows {
 
 export interface Rejection {
   readonly outcome: 'rejected';
-  /** The first 100, in the order of the file. */
+  /** The first 100 findings, in the order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
   readonly isCutOff?: boolean;
-  /** Missing when no tolerance would accept the file. */
+  /** The tolerances that would accept the file; missing when none would. */
   readonly neededTolerances?: readonly CsvTolerance[];
 }
 
@@ -80,7 +80,7 @@ export type CheckOutcome =
 
 export interface ImportRequest {
   readonly path: string;
-  /** null: the Invoice ID of the file's first row. */
+  /** Null means the Invoice ID of the file's first row. */
   readonly invoiceId: string | null;
   readonly dryRun?: boolean;
   readonly acceptsSpreadsheet?: boolean;
@@ -109,13 +109,13 @@ export function isExclusion(basis: VoidBasis | null): basis is ExclusionBasis {
 export interface LedgerStatus {
   readonly invoiceId: string;
   readonly state: InvoiceState;
-  /** From header and details; null: not stated. Decimal text. */
+  /** The total that header and details state, as decimal text; null when they state none. */
   readonly statedTotal: string | null;
   readonly statedShipments: number | null;
-  /** From the rows; null: not loaded. Decimal text. */
+  /** The sum of the loaded rows, as decimal text; null when nothing is loaded. */
   readonly billingCost: string | null;
   readonly shipments: number | null;
-  /** The last request to the service about it failed, or returned an unknown status. */
+  /** The last request to the service about the invoice failed, or returned an unknown status. */
   readonly isUnanswered: boolean;
 }
 

@@ -24,7 +24,7 @@ export type InvoiceActivities = Pick<
     | 'recordFailure'
   >;
 
-/** A local activity, in the workflow's own process and task. */
+/** The local activity runs in the workflow's own process and task. */
 export type CalledActivities = InvoiceActivities & {
   readonly recordFirstEvent: InvoiceActivities['recordEvent'];
 };
@@ -63,7 +63,7 @@ export function invoiceActivities(pace: Pace): CalledActivities {
     retry: network,
   });
 
-  // Without a limit: the writer may be busy with a large load, or away.
+  // Calls of the ledger have no limit, because the writer may be busy with a large load, or away.
   const ledger = proxyActivities<WarehouseActivities>({
     taskQueue: warehouse,
     startToCloseTimeout: '5 min',
@@ -86,7 +86,7 @@ export function invoiceActivities(pace: Pace): CalledActivities {
     retry: { ...ledgerRetry, maximumAttempts: 20 },
   });
 
-  // Listed one by one, because a proxy creates its functions on access.
+  // The functions are listed one by one, because a proxy creates them on access.
   return {
     fetchToken: calls.fetchToken,
     regenerateUrl: calls.regenerateUrl,
@@ -116,7 +116,7 @@ export function surveyActivities({ retryFirst, retryMax, retryAttempts }: Pace):
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { ...backoff, maximumInterval: '1 min' },
   });
-  // Long, because the service may request pauses; a retry continues after the last heartbeat.
+  // The time limit is long, because the service may request pauses; a retry continues after the last heartbeat.
   const service = proxyActivities<BillingActivities>({
     startToCloseTimeout: '10 min',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,

@@ -33,10 +33,10 @@ import { DEFAULT_PACE, inMilliseconds } from './pace.ts';
 /** Invoices started by one activity: fewer history events, and a retry repeats little. */
 const START_SIZE = 10;
 const SLICE_SIZE = 250;
-/** Then an invoice counts as `pending`, and its workflow continues. */
+/** An invoice without a reply for so long counts as `pending`, and its workflow continues. */
 const REPLY_TIMEOUT_MS = 3_600_000;
 
-/** Continues as new when its history grows (ADR 14). */
+/** The workflow of a batch continues as new when its history grows (ADR 14). */
 export async function backfillBatch(input: BackfillBatchInput): Promise<BackfillBatchResult> {
   const { startLookUps, getBackfillStatus } = proxyActivities<BillingActivities>({
     startToCloseTimeout: '1 min',
@@ -90,7 +90,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
   await reportCounts(input.replyTo, counts);
   return { counts };
 
-  /** A pause or cancellation interrupts it; the slice is then surveyed again. */
+  /** A pause or cancellation interrupts the survey of a slice, which is then made again. */
   async function surveySlice(): Promise<void> {
     const invoiceIds = waiting.slice(0, SLICE_SIZE);
     const concurrency = input.concurrency - inProgress.size;
@@ -115,7 +115,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
 
   async function startSome(): Promise<void> {
     const invoices = toStart.splice(0, Math.min(input.concurrency - inProgress.size, START_SIZE));
-    // Before the call: a reply may arrive before the activity completes.
+    // The invoices are noted before the call, because a reply may arrive before the activity completes.
     for (const { invoiceId } of invoices) inProgress.set(invoiceId, Date.now());
     await startLookUps({
       ...{ environment: input.environment, partnerId: input.partnerId, invoices },
@@ -154,7 +154,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     return Math.max(Math.min(...inProgress.values()) + REPLY_TIMEOUT_MS - Date.now(), 1);
   }
 
-  /** True only when the loop can proceed: otherwise it would spin. */
+  /** Returns true only when the loop can proceed, which would otherwise spin. */
   function hasNews(): boolean {
     const isEmpty = !isUnstarted() && inProgress.size === 0;
     return mayStart() || maySurvey() || isEmpty || (control === 'cancel' && isUnstarted());

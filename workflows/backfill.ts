@@ -113,7 +113,7 @@ export async function backfill(input: BackfillInput): Promise<BackfillResult> {
     if (status.state === 'ended') complete(batch, { ...noBackfillCounts(), cancelled: batch.size });
   }
 
-  /** All at once, so that a cancellation does not wait for one batch after the other. */
+  /** All batches are cancelled at once, so that none waits for another. */
   async function cancelBatches(): Promise<void> {
     isDropped = true;
     const open = openBatches();

@@ -21,7 +21,7 @@ interface FetchedFile {
   readonly outcome: 'fetched';
   readonly sha256: string;
   readonly source: Exclude<FileSource, 'file'>;
-  /** null for an export: the load proves it by the header. */
+  /** The announced hash is null for an export, which the load proves by the header. */
   readonly announcedSha256: string | null;
   readonly encodedSha256: string | null;
   /** Identifies an export without its bytes; null: another source, or the service sent none. */
@@ -88,7 +88,7 @@ function mayExport({ activity, code }: MissingFile, failedSeries: number): boole
   const error = serviceError(code);
   if (error === null) return false;
   if (activity === 'regenerateUrl') return error.scope !== 'service';
-  // Its turn did not come; an export would have a weaker proof.
+  // A download whose turn did not come is repeated, because an export would have a weaker proof.
   if (activity !== 'downloadCsv' || code === 'host-busy') return false;
   return error.reaction !== 'retry' || error.scope === 'invoice' || failedSeries > 0;
 }
@@ -139,7 +139,7 @@ async function downloadFile(
         };
       }
       case 'host-not-allowed':
-        // Storage was not called, so the URL does not count as used.
+        // When storage was not called, the URL does not count as used.
         if (source === 'regenerate') return missing('operator', result.outcome, result.message);
         break;
       case 'impossible-announcement':
@@ -221,7 +221,7 @@ async function exportFile(
     };
   }
   if (mismatch !== null) {
-    // Only a failed export may succeed later.
+    // Only an export that failed may succeed later.
     const mayPass = answer.outcome === 'failed' && reactionTo(answer.failure).reaction !== 'fatal';
     return { outcome: mayPass ? 'retry' : 'operator', code: 'hash-mismatch', message: mismatch };
   }
@@ -246,13 +246,13 @@ async function loadFile(
     case 'already_loaded': {
       run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcement });
       run.resetSeries();
-      // A new load clears the recorded failure itself.
+      // Only a load that was there already leaves a recorded failure, which is cleared here.
       if (loaded.outcome === 'already_loaded') await run.recordFailure(null);
       run.recordedFailure = null;
       return;
     }
     case 'voided':
-      // The next step reads from the ledger why.
+      // The ledger refused the load because of a void, which the next step reads there.
       run.knowledge = lifecycle.applyVoidOfLoad(run.knowledge);
       return;
     case 'rejected':

@@ -57,7 +57,7 @@ export class InvoiceRun {
   readonly attempts: Attempts;
   /** The same bytes would be rejected again, so a retry requests another file. */
   rejected: RejectedFile | null;
-  /** Code of the failure that the warehouse has recorded; only changes are recorded. */
+  /** Code of the failure that the warehouse has recorded; only a change is recorded again. */
   recordedFailure: string | null;
   readonly events: InvoiceEvent[] = [];
   requests = NO_REQUESTS;
@@ -78,7 +78,7 @@ export class InvoiceRun {
     this.rejected = carried?.rejected ?? null;
     this.recordedFailure = carried?.recordedFailure ?? null;
     this.#replyTo = new Set(carried?.replyTo);
-    // The start sets this state.
+    // The start of a workflow has published the state `draft` already.
     this.#publishedState = carried === undefined ? 'draft' : null;
     if (lookUp !== undefined) this.#requestLookUp(lookUp);
     setHandler(invoiceEventSignal, (event) => this.#receive(event));
@@ -167,7 +167,7 @@ export class InvoiceRun {
     this.attempts.pausedMs = 0;
   }
 
-  /** Without a ledger update nothing else makes sense. */
+  /** Repeats an update of the ledger until it succeeds, because nothing else makes sense without it. */
   async retryUntilDone<T>(name: string, work: () => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {

@@ -16,7 +16,7 @@ import { inMilliseconds, nthPause } from './pace.ts';
 /** After three series without an answer the failure is recorded, and the next reconciliation starts another recheck. */
 const MAX_RECHECK_SERIES = 3;
 
-/** One run per invoice id (ADR 1). */
+/** The workflow of one invoice; there is one open run per invoice id (ADR 1). */
 export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
   const run = new InvoiceRun(input);
   if (input.carried === undefined && run.events.length === 0) await run.startFromLedger();
@@ -91,7 +91,7 @@ async function lookUp(run: InvoiceRun): Promise<LookUp> {
 }
 
 interface Status {
-  /** false: 404 from details and from regenerate. */
+  /** False when details and regenerate both answered 404. */
   readonly isKnown: boolean;
   readonly status: WebhookStatus | null;
   readonly location: ExportLocation | null;
@@ -108,7 +108,7 @@ async function queryStatus(run: InvoiceRun, { isRecheck }: Requests): Promise<St
   } catch (error) {
     const failure = failureOf(error);
     const { reaction, scope } = reactionTo(failure);
-    // Only this endpoint does not work, so the other one may.
+    // When only this endpoint does not work, the other one may.
     const isEndpointBroken = scope !== 'service' && reaction !== 'retry';
     if (!isEndpointBroken && failure.code !== 'server-fault') throw error;
     detailsError = error;
@@ -125,7 +125,7 @@ async function queryStatus(run: InvoiceRun, { isRecheck }: Requests): Promise<St
     const isKnown = details !== null || answer.outcome !== 'not-exported';
     return { isKnown, status: null, location: null };
   }
-  // Only finalized invoices have a file.
+  // An invoice that has a file is finalized.
   const { partnerId = null } = answer;
   await activities.recordDetails({ invoiceId, status: 'finalized', partnerId, header: {} });
   return { isKnown: true, status: 'finalized', location: answer.location };
@@ -197,7 +197,7 @@ async function confirmVoid(run: InvoiceRun): Promise<void> {
       const reason = `An event voided it, and the service states that it is ${answer.status}. No total includes it until this is settled. \`billsync invoices restore\` brings it back; once the service states voided too, \`billsync invoices retry\` ends this.`;
       attempts.denials = 0;
       await run.requireAttention({ code: lifecycle.VOID_CONTRADICTED, reason });
-      // Without attention, a new event arrived meanwhile, and the void is confirmed once more.
+      // When the invoice needs no attention any more, a new event has arrived, and the void is confirmed once more.
       if (run.knowledge.attention !== null) {
         run.knowledge = lifecycle.setVoidBasis(run.knowledge, 'contradicted');
       }
@@ -211,7 +211,7 @@ type VoidAnswer =
   /** `unanswerable`: no retry can get an answer. */
   | { readonly outcome: 'unanswerable' | 'failed'; readonly message: string };
 
-/** From the details only: an existing file proves nothing about a void. */
+/** Only the details answer about a void, because an existing file proves nothing about it. */
 async function queryVoid(run: InvoiceRun): Promise<VoidAnswer> {
   try {
     const details = await queryDetails(run);
@@ -240,7 +240,7 @@ async function leaveUnconfirmed(run: InvoiceRun, message: string): Promise<void>
   settleVoid(run, 'unanswered');
 }
 
-/** Records events meanwhile; only a request ends the pause early. */
+/** Pauses, records the events that arrive, and ends early only for a request. */
 async function pauseBeforeConfirming(run: InvoiceRun, milliseconds: number): Promise<void> {
   const until = Date.now() + milliseconds;
   while (Date.now() < until && !run.requests.isLookUp && !run.requests.isRetry) {
@@ -275,7 +275,7 @@ async function waitForPerson(run: InvoiceRun): Promise<void> {
   else await condition(() => run.hasNews);
 }
 
-/** Without a limit: the service may repair a rejected file. */
+/** Waits without a limit, because the service may repair a rejected file. */
 async function waitForRepair(run: InvoiceRun): Promise<void> {
   const pause = nthPause(run.pace.repairAfter, run.attempts.repairChecks);
   if (await condition(() => run.hasNews, pause)) return;

@@ -27,9 +27,9 @@ export interface Attention {
 
 export interface Knowledge {
   readonly rank: Rank;
-  /** The last events; the ledger knows all. */
+  /** Ids of the last events that the run has seen; the ledger knows all. */
   readonly seen: readonly string[];
-  /** The last one received. */
+  /** The announcement that was received last. */
   readonly announcement: Announcement | null;
   /** It differs from an earlier one, or from the file that counts, and the service has not been asked since. */
   readonly isDisputed: boolean;
@@ -37,7 +37,7 @@ export interface Knowledge {
   /** The announced hash last completed: loaded, or replaced by an export. */
   readonly completedSha256: string | null;
   readonly isVoidApplied: boolean;
-  /** null: not voided, or by a source that needs no confirmation. */
+  /** The basis of a void is null when there is none, or when its source needs no confirmation. */
   readonly voidBasis: VoidBasis | null;
   readonly attention: Attention | null;
 }
@@ -56,7 +56,7 @@ export type Step =
   | 'wait'
   | 'load'
   | 'void'
-  /** Voided by an event alone: query the service. */
+  /** The void is known from an event alone, so the service is asked. */
   | 'confirm'
   | 'attention'
   | 'done';
@@ -106,7 +106,7 @@ export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge
   };
 }
 
-/** For an event that a person's decision has answered already. */
+/** Leaves out an event that a person's decision has answered already. */
 export function skipEvent(knowledge: Knowledge, { eventId }: InvoiceEvent): Knowledge {
   const { seen } = knowledge;
   return seen.includes(eventId) ? knowledge : { ...knowledge, seen: [...seen, eventId].slice(-MAX_SEEN) };
@@ -184,7 +184,7 @@ export function nextStep(knowledge: Knowledge): Step {
   if (knowledge.rank === 'voided') {
     if (!knowledge.isVoidApplied) return 'void';
     if (knowledge.voidBasis === 'event') return 'confirm';
-    // Denied in an earlier run, of which only the ledger is left: query again.
+    // A void that was denied in an earlier run, of which only the ledger is left, is asked about again.
     if (knowledge.voidBasis === 'contradicted') return knowledge.attention === null ? 'confirm' : 'attention';
     return 'done';
   }

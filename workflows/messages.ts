@@ -20,7 +20,7 @@ export interface InvoiceInput {
   readonly partnerId: string;
   readonly invoiceId: string;
   readonly pace?: Partial<Pace>;
-  /** For a start that must not disturb an open run. */
+  /** The request of a start that must not disturb an open run. */
   readonly lookUp?: LookUpRequest;
   readonly carried?: CarriedInvoice;
 }
@@ -33,7 +33,7 @@ export interface CarriedInvoice {
   readonly replyTo: readonly string[];
 }
 
-/** Counted by one run and the runs that continue it. */
+/** Attempts that are counted by one run and the runs that continue it. */
 export interface Attempts {
   overdueChecks: number;
   failedSeries: number;
@@ -92,7 +92,7 @@ export interface BackfillInput {
   /** Without a further batch for this long, the client that sends them counts as gone; 10 minutes by default. */
   readonly quietAfter?: Duration;
   readonly pace?: Partial<Pace>;
-  /** Contains no invoice ids. */
+  /** The result of a backfill contains no invoice ids. */
   readonly carried?: CarriedBackfill;
 }
 
@@ -178,7 +178,7 @@ export function noBackfillCounts(): BackfillCounts {
   return { loaded: 0, voided: 0, draft: 0, needs_attention: 0, unknown: 0, pending: 0, cancelled: 0 };
 }
 
-/** A batch was started, paused. Size 0: there was no further batch to start. */
+/** Signals that a batch was started, paused; its size is 0 when there was no further batch to start. */
 export const backfillBatchSignal =
   defineSignal<[{ workflowId: string; size: number; isLast: boolean }]>('backfillBatch');
 export const backfillBatchOverSignal =

@@ -2,16 +2,16 @@ import type { Duration } from '@temporalio/common';
 import ms from 'ms';
 
 export interface Pace {
-  /** The last repeats. */
+  /** Pauses before an overdue file is asked for; the last pause repeats. */
   readonly overdueAfter: readonly Duration[];
-  /** The last repeats. */
+  /** Pauses before a rejected file is asked for again; the last pause repeats. */
   readonly repairAfter: readonly Duration[];
   readonly backoffFirst: Duration;
   readonly backoffMax: Duration;
-  /** Total pauses before a failing file needs attention. Only pauses count, not the worker's downtime. */
+  /** A failing file needs attention when its pauses sum to this; the worker's downtime does not count. */
   readonly attentionAfter: Duration;
   readonly attentionAfterMissing: Duration;
-  /** false: a void that only an event reported counts without the service. */
+  /** False lets a void that only an event reported count without the service. */
   readonly confirmVoids: boolean;
   readonly confirmVoidAfter: readonly Duration[];
   readonly retryFirst: Duration;
@@ -41,7 +41,7 @@ export function nthBackoff(pace: Pace, n: number): number {
   return Math.min(inMilliseconds(pace.backoffFirst) * 2 ** Math.min(n, 30), inMilliseconds(pace.backoffMax));
 }
 
-/** The last repeats. */
+/** The n-th pause from 0; the last pause of the list repeats. */
 export function nthPause(pauses: readonly Duration[], n: number): number {
   return inMilliseconds(pauses[Math.min(n, pauses.length - 1)] ?? '1 d');
 }

@@ -27,7 +27,7 @@ export interface ReconcileResult {
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
 }
 
-/** Per kind and run; the others stay due. */
+/** So many invoices of each kind are processed in a run; the others stay due. */
 const LIMIT = 1_000;
 
 const NOTHING_DUE: FindOverdueResult = {
@@ -52,7 +52,7 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   });
 
   const failures: unknown[] = [];
-  /** Keeps the other parts independent: a damaged archive must not hide a lost void. */
+  /** A part that fails leaves the others independent, because a damaged archive must not hide a lost void. */
   async function part<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await work();

@@ -9,7 +9,7 @@ import type {
 } from '../lib/warehouse-requests.ts';
 import type { ScheduledReport, WarehouseActivities, WrittenReport } from './activities.ts';
 
-// For commands: a person waits, so a failure is reported after a few attempts.
+// A person waits for a request of a command, so a failure is reported after a few attempts.
 const requests = proxyActivities<WarehouseActivities>({
   startToCloseTimeout: '30 min',
   heartbeatTimeout: '1 min',

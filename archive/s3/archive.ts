@@ -57,7 +57,7 @@ function openEvents(
         if (await bucket.has(keyOf(event.eventId, verdict))) return 'known';
       }
       const isNew = await bucket.putIfAbsent(keyOf(event.eventId, event.verdict), wellFormedJson(event));
-      // Also for a known event: a process that was killed before this left it without a line.
+      // A known event gets a line too, because a process that was killed before this left it without one.
       await arrivals.append(eventName(event.eventId), '');
       return isNew ? 'new' : 'known';
     },
@@ -191,7 +191,7 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
       if (csv !== 'sound') {
         await bucket.putFile(csvKey(sha256), path, { sha256, sizeBytes, replaces: csv === 'damaged' });
       }
-      // Last: a file counts as archived only with its description.
+      // The description is written last, because a file counts as archived only with it.
       if (known === null) await bucket.putIfAbsent(scanKey(sha256), JSON.stringify(file));
       await cache.put(path, known ?? file);
       return known ?? file;

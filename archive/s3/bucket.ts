@@ -16,7 +16,7 @@ import { ArchiveError } from '../errors.ts';
 import { explainS3Error, type S3Place, statusOf } from './errors.ts';
 import { PART_BYTES, uploadFile } from './upload.ts';
 
-/** Keys have no prefix here. Methods throw ArchiveError. */
+/** Callers name keys without the archive's prefix. All methods throw ArchiveError. */
 export type S3Bucket = ReturnType<typeof openS3Bucket>;
 
 export interface S3BucketOptions {
@@ -58,7 +58,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
         clock.answered(headers.date, sentAt);
         return result;
       },
-      // Inside the retries, and before a status becomes an error.
+      // The clock is read inside the retries, before a status becomes an error.
       { step: 'deserialize', priority: 'low', name: 'billsyncServerClock' },
     );
   }
@@ -78,7 +78,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
     await client.send(new PutObjectCommand({ ...at(key), ...body, ...condition }));
   }
 
-  /** Atomic, except with a server that has no conditional writes. */
+  /** Creates an object atomically, except with a server that has no conditional writes. */
   async function putIfAbsent(key: string, text: string): Promise<boolean> {
     try {
       await putText(key, text, { IfNoneMatch: '*' });
@@ -106,7 +106,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
     }
   }
 
-  /** null: no such key. Its SHA-256 is null when S3 has none of the whole object. */
+  /** Returns null when there is no such key; the SHA-256 is null when S3 has none of the whole object. */
   async function head(key: string) {
     const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
     const found = await unlessMissing(client.send(command));
@@ -123,7 +123,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
     return (await found?.Body?.transformToByteArray()) ?? null;
   }
 
-  /** SHA-256 in lower-case hex; null: no such key. */
+  /** Returns the SHA-256 in lower-case hex; null when there is no such key. */
   async function download(key: string, path: string): Promise<string | null> {
     const found = await unlessMissing(downloads.send(new GetObjectCommand(at(key))));
     if (found === null) return null;

@@ -93,7 +93,7 @@ function explanationOf(
   return null;
 }
 
-/** null: not an answer of S3. */
+/** Returns null for an error that is no answer of S3. */
 export function statusOf(error: unknown): number | null {
   return error instanceof S3ServiceException ? (error.$metadata.httpStatusCode ?? null) : null;
 }
@@ -106,6 +106,6 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'SignatureDoesNotMatch',
 ]);
 
-/** TLS errors included: another server than S3 answered. */
+/** TLS errors are among them, because another server than S3 answered then. */
 const NETWORK_CODE =
   /^(E(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|PROTO)|CERT_\w+|\w*_CERT\w*|ERR_(TLS|SSL)_\w+)$/;

@@ -30,7 +30,7 @@ export function createS3Log(bucket: S3Bucket, folder: string) {
       cursor: string | null,
     ): Promise<{ readonly keys: readonly string[]; readonly cursor: string }> {
       const { from, seen } = parseCursor(folder, cursor);
-      // Before the listing: keys that are written meanwhile are behind the next cursor.
+      // The instant is read before the listing, so that keys that are written meanwhile are behind the next cursor.
       const startedMs = await bucket.serverNow();
       const keys: string[] = [];
       const all: string[] = [];

@@ -79,7 +79,7 @@ async function putInParts(upload: Upload, handle: FileHandle): Promise<void> {
   }
 }
 
-/** Unconditional only with a server that has no conditional writes. */
+/** Repeats the request without its condition when the server has no conditional writes. */
 async function unlessThere<T>(send: (condition: { IfNoneMatch?: '*' }) => Promise<T>): Promise<T> {
   try {
     return await send({ IfNoneMatch: '*' });

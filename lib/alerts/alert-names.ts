@@ -10,7 +10,7 @@ export type Severity = 'critical' | 'warning' | 'info';
 /** Its meaning and remedy are a section of docs/reference/runbook.md. */
 interface AlertKind {
   readonly severity: Severity;
-  /** There is an alert for each of these. */
+  /** An alert name with `each` has one alert for each thing of that kind. */
   readonly each?: string;
   /**
    * `machine`: an alert for each machine. `process`: one alert, over when no process has its cause; for what each process finds by

@@ -67,7 +67,7 @@ export function alertsText({ open, quiet }: AlertState): string {
 
 export interface Change {
   readonly key: AlertKey;
-  /** null: it is over. */
+  /** `alert` is null when the cause of the alert is over. */
   readonly alert: Alert | null;
   /** The check that found it over. */
   readonly check?: string | undefined;

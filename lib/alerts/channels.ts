@@ -8,12 +8,12 @@ export interface Notice {
   readonly state: 'raised' | 'resolved';
   readonly key: string;
   readonly severity: Severity | null;
-  /** Of the process that reports it. */
+  /** The host of the process that reports the alert. */
   readonly host: string;
   readonly title: string;
   readonly detail: string;
   readonly repeated: number;
-  /** An address, or the command that shows it. */
+  /** The address of the alert's section in the runbook, or the command that prints it. */
   readonly runbook: string;
 }
 
@@ -21,7 +21,7 @@ export interface AlertChannel {
   /** Without secrets: `posted to chat.example`. */
   readonly where: string;
   readonly send: (notice: Notice) => Promise<void>;
-  /** Sends no notice. @throws the error that would prevent one */
+  /** Tries the connection without sending a notice. @throws the error that would prevent one */
   readonly test?: () => Promise<void>;
 }
 
@@ -52,7 +52,7 @@ const chat: OpenChannel = ({ settings: { alerts, environment }, post }) => {
   const { webhookUrl: url } = alerts;
   if (url === null) return null;
   return {
-    // Only the host: the path of a chat's webhook is a key.
+    // Only the host is shown, because the path of a chat's webhook is a key.
     where: `posted to ${new URL(url).host}`,
     send(notice) {
       const text = messageOf(environment, notice);

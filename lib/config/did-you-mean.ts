@@ -19,7 +19,7 @@ export function nearestNames(given: string, names: readonly string[]): string[] 
     .map(({ name }) => name);
 }
 
-/** Empty, or a sentence that begins with a space. */
+/** Returns a sentence that begins with a space, or the empty text when no name is near. */
 export function didYouMean(given: string, names: readonly string[]): string {
   const nearest = nearestNames(given, names);
   return nearest.length > 0 ? ` Did you mean ${nearest.join(' or ')}?` : '';

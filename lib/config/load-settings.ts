@@ -48,7 +48,7 @@ export function loadEffectiveSettings(sources: SettingsSources): EffectiveSettin
   return { settings, origins, file: path };
 }
 
-/** One that a setting names may belong to the user of a service. */
+/** A data folder that a setting names may belong to the user of a service, so only the default one is checked. */
 function refuseForeignDataFolder(dataDir: string, origins: readonly SettingOrigin[]): void {
   const isNamed = origins.some(
     ({ definition, origin }) => definition.variable === 'BILLSYNC_DATA_DIR' && origin !== 'default',

@@ -80,7 +80,7 @@ const SERVICE = {
       readPath,
       'further CA to trust when calling the service and its storage',
     ),
-    /** Never sent to the storage. */
+    /** The client certificate is never sent to the storage. */
     clientCert: optional(
       'BILLSYNC_CLIENT_CERT',
       readPath,
@@ -255,7 +255,7 @@ const TIME = {
 };
 
 const STORAGE = {
-  /** The first encrypts, all decrypt. */
+  /** The first key encrypts; every key decrypts. */
   encryptionKeys: list(
     'BILLSYNC_ENCRYPTION_KEY',
     values.readEncryptionKeys,

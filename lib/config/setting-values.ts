@@ -47,14 +47,14 @@ export function readBoolean(text: string): boolean {
   throw new Error(`must be true or false, not "${text}"`);
 }
 
-/** 0 selects a free port. */
+/** Port 0 selects a free port. */
 export function readPort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new Error(`must be a port from 0 to 65535, not "${text}"`);
   return port;
 }
 
-/** Without a trailing slash, so that paths can be appended. */
+/** Returns the URL without a trailing slash, so that paths can be appended. */
 export function readHttpsUrl(text: string): string {
   let url: URL;
   try {

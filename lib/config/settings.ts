@@ -41,7 +41,7 @@ export function requireService(settings: Settings): void {
 
 export interface SettingsProblem {
   readonly setting: string;
-  /** Never the value of a secret. */
+  /** The message never contains the value of a secret. */
   readonly message: string;
 }
 

@@ -4,7 +4,7 @@ import { EXIT, errorClass } from '../errors.ts';
 
 export class UnreadableFileError extends errorClass({
   'file-damaged': { message: '%s', exitCode: EXIT.nothingMatched },
-  /** The file may be whole: its storage does not answer, or refuses our credentials. */
+  /** The file may be whole, since its storage does not answer or refuses our credentials. */
   'file-out-of-reach': { message: '%s', exitCode: EXIT.unreachable },
   'wal-beside-published-file': {
     message: '%s.wal lies beside the published file; billsync writes none there and reads neither.',

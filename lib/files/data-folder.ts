@@ -11,7 +11,7 @@ export function dataFolder(dataDir: string) {
     inbox: join(dataDir, 'inbox'),
     quarantine: join(dataDir, 'inbox', 'quarantine'),
     keys: join(dataDir, 'keys'),
-    /** Over a lake they are in PostgreSQL (lib/user-store.ts). */
+    /** The files that people make; over a lake they are in PostgreSQL (lib/user-store.ts). */
     user: join(dataDir, 'user'),
     run: join(dataDir, 'run'),
     temporary: inRun('tmp'),
@@ -22,7 +22,7 @@ export function dataFolder(dataDir: string) {
   };
 }
 
-/** Beside the database, because a rename cannot leave a file system. */
+/** A damaged database is moved into a folder beside it, because a rename cannot leave a file system. */
 export function asideFolder(folderOfDatabase: string): string {
   return join(folderOfDatabase, 'run', 'aside');
 }

@@ -53,7 +53,7 @@ export function syncFolder(path: string): Promise<void> {
   return shareFlush(path, () => flushFolder(path));
 }
 
-/** For any flush that covers all that was written before it begins. */
+/** Lets callers share one flush, which covers all that was written before it began. */
 export function shareFlush(key: string, flush: () => Promise<void>): Promise<void> {
   const current = flushes.get(key);
   if (current === undefined) return startFlush(key, flush);
@@ -92,7 +92,7 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** After one failure nothing in this process counts as durable. */
+/** After one failed flush nothing in this process counts as durable. */
 async function confirm(path: string, flush: () => Promise<void>): Promise<void> {
   if (broken !== null) throw broken;
   try {
@@ -145,7 +145,7 @@ function cannotBeMade(path: string, cause: unknown): FolderError {
   });
 }
 
-/** Durable, with its parents. */
+/** Makes a folder and its parents, which are durable when the promise resolves. */
 export async function makeFolder(path: string): Promise<void> {
   const whole = resolve(path);
   const first = await makeFolders(whole);
@@ -155,7 +155,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** The name becomes durable only with its folder's flush. */
+/** Writes and flushes the bytes; the file's name becomes durable only with its folder's flush. */
 export async function writeSynced(path: string, bytes: Uint8Array | string): Promise<void> {
   const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
@@ -179,7 +179,7 @@ export async function linkDurably(from: string, to: string): Promise<boolean> {
   return isNew;
 }
 
-/** @returns false when there was one; never leaves a partial file */
+/** Never leaves a partial file. @returns false when there was a file of this name */
 export async function createDurably(path: string, bytes: Uint8Array | string): Promise<boolean> {
   const part = temporaryName(dirname(path));
   try {
@@ -190,7 +190,7 @@ export async function createDurably(path: string, bytes: Uint8Array | string): P
   }
 }
 
-/** Readers see the old or the new bytes, never a mixture. */
+/** Replaces a file; readers see the old or the new bytes, never a mixture. */
 export async function replaceDurably(path: string, bytes: Uint8Array | string): Promise<void> {
   const part = temporaryName(dirname(path));
   try {

@@ -57,7 +57,7 @@ function isLeftBehind(folder: string, name: string): boolean {
   return Number(pid) === process.pid ? run !== RUN : !isAlive(Number(pid));
 }
 
-/** Writes without a flush. The file is 0600, new folders are 0700. */
+/** Replaces a file without a flush. The file has mode 0600, new folders have 0700. */
 export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -14,7 +14,7 @@ import { readIfThere, sweepLeftBehind, temporaryName } from './files.ts';
 export interface LockOwner extends ProcessIdentity {
   readonly role: string;
   readonly since: string;
-  /** Where its pid is valid; null or missing: treated as this machine. */
+  /** The namespace in which the owner's pid is valid; null or missing counts as this machine. */
   readonly namespace?: string | null;
 }
 
@@ -104,7 +104,7 @@ async function readOwner(path: string): Promise<{ text: string | null; owner: Lo
   return { text, owner: jsonOrNull(text) as LockOwner | null };
 }
 
-/** Two processes may do this at once: one that moved a new lock puts it back. */
+/** Two processes may put a dead lock aside at once; one that moved a new lock puts it back. */
 async function putAside(path: string, deadText: string | null): Promise<void> {
   if (deadText === null) return;
   const aside = temporaryName(dirname(path));

@@ -10,14 +10,14 @@ import {
 } from './json.ts';
 import { readCount, readDecimal, readInstant, readSha256, readText, readUrl } from './lenient-values.ts';
 
-/** Spec 2.1. Used verbatim, with every trailing `=`. */
+/** An access token (spec 2.1) is used verbatim, with every trailing `=`. */
 export interface AccessToken {
   readonly accessToken: string;
   readonly expiresInSeconds: number;
   readonly partnerIds: readonly string[];
 }
 
-/** For logs: without URL queries, at most 200 characters each. */
+/** Texts of an error's body for logs, without URL queries and at most 200 characters each. */
 export interface ErrorBody {
   readonly code: string | null;
   readonly description: string | null;
@@ -69,7 +69,7 @@ const NAMES: Readonly<Record<keyof ExportLocation, readonly string[]>> = {
   fileSizeBytes: ['filesizebytes', 'filesize', 'sizebytes'],
 };
 
-/** Spec 4.3. @throws MalformedAnswerError */
+/** Reads the answer of regenerate (spec 4.3). @throws MalformedAnswerError */
 export function parseExportLocation(body: Uint8Array): ExportLocation {
   const malformed = malformedAnswer('regenerate answer');
   for (const objects of objectLevels(jsonOf(body, 'regenerate answer'), MAX_DEPTH)) {

@@ -14,7 +14,7 @@ interface Entry<Header extends string = string> {
   readonly isRequired: boolean;
   readonly meaning: string;
   readonly unitIn?: string;
-  /** Left out: one of the first fourteen. Later columns have 2, 3, …; none of them is required. */
+  /** The edition that added the column, from 2; left out for the first fourteen. No later column is required. */
   readonly since?: number;
 }
 
@@ -100,7 +100,7 @@ export const CSV_COLUMNS: readonly CsvColumn[] = (ENTRIES as readonly Entry<CsvH
 
 export const CSV_HEADERS: readonly CsvHeader[] = CSV_COLUMNS.map(({ header }) => header);
 
-/** All but the invoice's id, which is in the load. */
+/** All columns but the invoice's id, which is in the load. */
 export const STORED_COLUMNS: readonly CsvColumn[] = CSV_COLUMNS.filter(({ rule }) => rule !== 'invoice-id');
 
 /** The headers that files have had, oldest first; the last one is today's. */
@@ -127,7 +127,7 @@ export interface CsvFinding {
   readonly row: number | null;
   readonly column: string | null;
   readonly rule: string;
-  /** At most 200 characters, control characters escaped. */
+  /** The cell's text, at most 200 characters, with control characters escaped. */
   readonly value: string;
 }
 
@@ -137,11 +137,11 @@ export interface CsvScan {
   /** The first 100 findings, in order of the file. */
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
-  /** false is a note, not a refusal, when the hash or the header proves the file. */
+  /** A file without a last line end is noted, not refused, when the hash or the header proves it. */
   readonly endsWithLineEnd: boolean;
   /** Offsets in bytes: where the header ends, and where every 122,880th record does when another follows. */
   readonly cuts: readonly number[];
-  /** Number of columns in the header; left out: the first fourteen. */
+  /** Number of columns in the header; left out when the file has the first fourteen. */
   readonly columns?: number;
 }
 
@@ -153,12 +153,12 @@ export function hasAllColumns({ columns = CSV_EDITIONS[0]?.length }: CsvScan): b
   return columns === CSV_HEADERS.length;
 }
 
-/** Correct for an invoice without shipments. */
+/** A file with only a header is correct for an invoice without shipments. */
 export function isHeaderOnly({ findings, findingCount }: CsvScan): boolean {
   return findingCount === 1 && findings[0]?.rule === 'no-rows';
 }
 
-/** Earlier columns are accepted; the rest if the partner tolerates it. */
+/** A file with the columns of an earlier edition is accepted; any other form only if the partner tolerates it. */
 export function isOfOtherForm(scan: CsvScan): boolean {
   return !hasAllColumns(scan) || scan.findings.some(({ rule }) => rule === 'header' || rule === 'bare-lf');
 }
@@ -169,7 +169,7 @@ export interface ArchivedFile {
   readonly scan: CsvScan;
 }
 
-/** Validators of a file (RFC 9110); null: absent. */
+/** The validators of a file (RFC 9110); null when the answer has none. */
 export interface FileTag {
   readonly etag: string | null;
   readonly lastModified: string | null;
@@ -209,7 +209,7 @@ export function readForm(names: readonly string[]): CsvForm | null {
 /** A JSON object in the order of the file, an empty cell as null; null when there are none. */
 export function addedCells({ names, added }: CsvForm, record: readonly string[]): string | null {
   if (added.length === 0) return null;
-  // Built as text: an object would sort names that are numbers and lose `__proto__`.
+  // The JSON is built as text, because an object would sort names that are numbers and lose `__proto__`.
   const cells = added.map((place) => {
     const cell = record[place] ?? '';
     return `${JSON.stringify(names[place])}:${cell === '' ? 'null' : JSON.stringify(cell)}`;

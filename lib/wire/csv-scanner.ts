@@ -70,7 +70,7 @@ export class CsvScanner {
   #head: Buffer | null = Buffer.alloc(0);
   #state: State = FIELD_START;
   #field = 0;
-  /** -1 while the header is read. */
+  /** Number of the current record from 0; -1 while the header is read. */
   #record = -1;
   #records = 0;
   #line = 1;

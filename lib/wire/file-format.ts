@@ -23,7 +23,7 @@ const SIGNATURES: readonly (readonly [RegExp, FileFormat])[] = [
   [/^PAR1/, { name: 'a Parquet file', advice: EXPORT }],
   [/^%PDF-/, { name: 'a PDF document', advice: EXPORT }],
   [/^(\xff\xfe|\xfe\xff)/, { name: 'text in UTF-16', advice: AS_UTF8 }],
-  // Without a byte order mark: every other byte of ASCII is NUL.
+  // In UTF-16 without a byte order mark every other byte of ASCII is NUL.
   [/^(?:[\x09-\x7e]\x00){8}|^(?:\x00[\x09-\x7e]){8}/, { name: 'text in UTF-16', advice: AS_UTF8 }],
 ];
 

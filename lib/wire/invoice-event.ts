@@ -43,16 +43,16 @@ export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHead
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */
 export interface InvoiceEvent {
-  /** The service's own, or one made from the delivery's bytes when it has none (ADR 7). */
+  /** The service's event id, or one made from the delivery's bytes when it has none (ADR 7). */
   readonly eventId: string;
-  /** ISO 8601; empty when it could not be read. */
+  /** The sender's instant in ISO 8601; empty when it could not be read. */
   readonly eventTimestamp: string;
   readonly eventType: EventType;
-  /** Empty when neither the delivery names one nor ours is known. */
+  /** The partner is empty when neither the delivery names one nor ours is known. */
   readonly partnerId: string;
   readonly isTestEvent: boolean;
   readonly invoice: EventHeader;
-  /** null unless the event is invoice_finalized and complete. */
+  /** The export is null unless the event is invoice_finalized and complete. */
   readonly export: ExportLocation | null;
 }
 

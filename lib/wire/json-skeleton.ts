@@ -58,7 +58,7 @@ export class JsonSkeleton {
   #applyToken(token: Token): void {
     switch (token.name) {
       case 'startObject':
-        // Without a prototype: `__proto__` is a name like any other.
+        // The object has no prototype, so that `__proto__` is a name like any other.
         this.#enter({ kind: 'object', fields: Object.create(null) as Fields, key: null, count: 0 });
         break;
       case 'startArray':
@@ -132,7 +132,7 @@ export class JsonSkeleton {
     object.key = this.#text === null ? null : wellFormed(this.#text);
   }
 
-  /** @param value undefined: there is one, which is not kept */
+  /** @param value undefined stands for a value that is there and is not kept */
   #keep(value: unknown): void {
     if (this.#skippedDepth > 0) return;
     const parent = this.#open.at(-1);
@@ -143,7 +143,7 @@ export class JsonSkeleton {
     } else {
       parent.count += 1;
       if (parent.count === 1) parent.elements.push(value);
-      // A list of two elements is not a wrapper of one.
+      // A list of two elements wraps no single value, so its elements are dropped.
       else parent.elements.length = 0;
     }
   }

@@ -9,13 +9,13 @@ import { plainDecimal } from '../decimal.ts';
 import { isDay } from '../text.ts';
 import type { WebhookStatus } from './names.ts';
 
-/** A number as it was written; never empty. */
+/** Returns a text, or a number as it was written; never the empty text. */
 export function readText(value: unknown): string | undefined {
   if (isLosslessNumber(value)) return value.value;
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-/** A UUID in any of its spellings; letters as they came. */
+/** Reads a UUID in any of its spellings and leaves its letters as they came. */
 export function readId(value: unknown): string | undefined {
   const text = readText(value)
     ?.replace(/^urn:uuid:/i, '')
@@ -42,7 +42,7 @@ export function readBoolean(value: unknown): boolean {
   return ['true', 'yes', '1', 'y', 'on'].includes(readText(value)?.toLowerCase() ?? '');
 }
 
-/** Digits as received; undefined with thousands separators. */
+/** Returns the digits as received; a number with thousands separators is undefined. */
 export function readDecimal(value: unknown): string | undefined {
   const text = readText(value);
   if (text === undefined || !/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return undefined;
@@ -66,7 +66,7 @@ export function readCurrency(value: unknown): string | undefined {
   return text !== undefined && /^[A-Z]{3}$/.test(text) ? text : undefined;
 }
 
-/** Lower-case hex, also from base64 and behind `sha256:`. */
+/** Returns lower-case hex, also of a hash in base64 or behind `sha256:`. */
 export function readSha256(value: unknown): string | undefined {
   const text = readText(value)?.replace(/^sha-?256[:=-]/i, '') ?? '';
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();

@@ -45,7 +45,7 @@ export type ParsedDelivery =
       readonly envelope: string;
       /** Fields that are required (spec 2.5 to 2.7) and could not be read, such as `payload.invoiceDueDate`. */
       readonly unread: readonly string[];
-      /** Read as neither value, such as `payload.invoiceTotalAmount`. */
+      /** Fields with two spellings that contradict each other and are read as neither, such as `payload.invoiceTotalAmount`. */
       readonly contradictory: readonly string[];
     }
   | {
@@ -74,7 +74,7 @@ export type ParsedDelivery =
 
 export interface ParseDeliveryOptions {
   readonly wirePrefix: string;
-  /** Ours, for a delivery that names no partner; absent when it is not known. */
+  /** Our own partner, for a delivery that names none; absent when it is not known. */
   readonly partnerId?: string | undefined;
 }
 
@@ -99,7 +99,7 @@ export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): 
   const eventId = statedId ?? idMadeFrom(body);
   const reading = readEvent(found, eventId, options);
   const { invoiceId } = reading;
-  // Before anything is checked: a test event may carry any payload and is never real (spec 6, rule 4).
+  // A test event is recognized before anything is checked, because it may carry any payload and is never real (spec 6, rule 4).
   if (readBoolean(metadata.testEvent)) {
     return { kind: 'test', eventId, event: reading.event, envelope };
   }
@@ -204,7 +204,7 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^a-z]/g, '');
 }
 
-/** Required by spec 2.6 besides the id. */
+/** The header fields that spec 2.6 requires besides the id. */
 const REQUIRED = [
   'invoiceNumber',
   'invoiceStatus',

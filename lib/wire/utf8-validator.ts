@@ -9,7 +9,7 @@ interface Missing {
 }
 
 export interface Utf8Fault {
-  /** In the chunk: of the wrong byte or, for a character that was cut short, of what came instead of its rest. */
+  /** Offset in the chunk of the wrong byte or, when a character was cut short, of what came instead of its rest. */
   readonly offset: number;
   readonly bytes: readonly number[];
 }

@@ -18,9 +18,9 @@ import type { Pace } from '../pace.ts';
 
 export interface InvoiceRoute {
   readonly environment: EnvironmentName;
-  /** BILLSYNC_OVERDUE_AFTER; absent: the workflow's default. */
+  /** The value of BILLSYNC_OVERDUE_AFTER; absent means the workflow's default. */
   readonly overdueAfter?: readonly string[];
-  /** BILLSYNC_CONFIRM_VOIDS; absent: true. */
+  /** The value of BILLSYNC_CONFIRM_VOIDS; absent means true. */
   readonly confirmVoids?: boolean;
   readonly queues?: { readonly billing: string; readonly warehouse: string };
   readonly pace?: Partial<Pace>;
@@ -73,7 +73,7 @@ export async function lookUpInvoice(
   });
 }
 
-/** An open run has its own timers. */
+/** Starts a run that watches the invoice; one that is open already has its own timers and is left alone. */
 export async function watchInvoice(
   client: Client,
   route: InvoiceRoute,
@@ -104,7 +104,7 @@ export function invoicePace(route: InvoiceRoute): Partial<Pace> | undefined {
   const overdueAfter = route.overdueAfter as Pace['overdueAfter'] | undefined;
   const pace = {
     ...(overdueAfter ? { overdueAfter } : {}),
-    // The default is left out of every history.
+    // The default value is left out, so that histories do not contain it.
     ...(route.confirmVoids === false ? { confirmVoids: false } : {}),
     ...route.pace,
   };

@@ -20,7 +20,7 @@ export interface ScheduleState {
   readonly every: string;
   readonly isPaused: boolean;
   readonly note: string;
-  /** Newest first; `at` is ISO 8601 UTC. */
+  /** The last runs, newest first; `at` is ISO 8601 UTC. */
   readonly lastRuns: readonly { readonly at: string; readonly workflowId: string }[];
   readonly nextRuns: readonly string[];
   readonly running: readonly string[];
@@ -29,14 +29,14 @@ export interface ScheduleState {
 type Environment = Pick<Settings, 'environment'>;
 type ScheduleSettings = Pick<Settings, 'environment' | 'reconcileEvery'>;
 
-/** The default would repeat a year of missed runs, and a later run finds the same. */
+/** Temporal's default would repeat a year of missed runs, although a later run finds the same. */
 const CATCH_UP_WINDOW: Duration = '1 h';
 
 export function scheduleId(environment: EnvironmentName): string {
   return `reconcile/${environment}`;
 }
 
-/** A pause stays. Safe from several processes at once. */
+/** Creates or updates the schedule and leaves a pause as it is. Several processes may call it at once. */
 export async function applySchedule(
   client: Client,
   settings: ScheduleSettings,
@@ -70,14 +70,14 @@ export async function applySchedule(
       await handle.update(({ state }) => ({ ...definition, state }));
     } catch (failure) {
       if (!isTemporalError(failure, 'unencrypted-payload')) throw failure;
-      // Another program created or changed it.
+      // A schedule that another program created or changed is replaced.
       await handle.delete();
       await create();
     }
   }
 }
 
-/** null: there is no schedule yet. */
+/** Returns null when there is no schedule yet. */
 export async function showSchedule(
   client: Client,
   { environment, reconcileEvery }: ScheduleSettings,
@@ -130,12 +130,12 @@ export type ReportCadence = (typeof REPORT_CADENCES)[number];
 export interface ReportSchedule {
   readonly name: string;
   readonly cadence: ReportCadence;
-  /** ISO 8601 UTC; null when it never runs again. */
+  /** The next run in ISO 8601 UTC; null when the schedule never runs again. */
   readonly nextRun: string | null;
   readonly isPaused: boolean;
 }
 
-/** In UTC, after the night's invoices. */
+/** Reports are written at these times in UTC, after the night's invoices. */
 const CALENDARS: Readonly<Record<ReportCadence, CalendarSpec>> = {
   daily: { hour: 5, comment: 'daily' },
   monthly: { hour: 5, dayOfMonth: 1, comment: 'monthly' },
@@ -172,7 +172,7 @@ export async function applyReportSchedule(
     await create();
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // The cadence is in the memo, which cannot be updated.
+    // The schedule is created again, because the cadence is in its memo, which cannot be updated.
     await client.schedule.getHandle(id).delete();
     await create();
   }
