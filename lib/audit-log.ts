@@ -4,7 +4,11 @@
  */
 
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { z } from 'zod';
+import { dataFolder } from './files/data-folder.ts';
+import { makeFolder } from './files/durable-files.ts';
+import { readIfThere, replaceFile } from './files/files.ts';
 import type { Scrub } from './log/scrub.ts';
 import { beginningOf, jsonOrNull } from './text.ts';
 import { USER_FILES, userStore, wholeLines } from './user-store.ts';
@@ -28,6 +32,11 @@ const Entry = z.object({
 
 export type AuditEntry = z.output<typeof Entry>;
 export type AuditNote = Omit<AuditEntry, 'number' | 'at' | 'previous'>;
+
+/** The newest entry that this machine wrote into a shared log, whose PostgreSQL may lose it in a failover or go back to a dump. */
+const Written = z.object({ number: z.int(), at: z.string(), hash: z.string() });
+type Written = z.output<typeof Written>;
+const LOST = 'audit entries lost';
 
 export interface AuditVerdict {
   readonly entries: number;
@@ -67,22 +76,49 @@ export function openAuditLog(
     };
   }
 
+  const writtenIn = join(dataFolder(dataDir).run, 'audit-written.json');
+
+  async function readWritten(isShared: boolean): Promise<Written | null> {
+    if (!isShared) return null;
+    return Written.safeParse(jsonOrNull(String(await readIfThere(writtenIn)))).data ?? null;
+  }
+
   return {
     async write(note) {
       const store = await userStore(dataDir);
+      const written = await readWritten(store.isShared);
       let entry: AuditEntry | undefined;
+      let line = '';
       await store.append(USER_FILES.audit, (before) => {
-        const last = linesIn(before).findLast((line) => readEntry(line) !== null);
-        entry = entryAfter(last ?? '', note);
-        return `${wellFormedJson(entry)}\n`;
+        const lines = linesIn(before);
+        let last = lines.findLast((each) => readEntry(each) !== null) ?? '';
+        let lost = '';
+        if (isLost(written, lines)) {
+          last = wellFormedJson(entryAfter(last, lostNote(written)));
+          lost = `${last}\n`;
+        }
+        entry = entryAfter(last, note);
+        line = wellFormedJson(entry);
+        return `${lost}${line}\n`;
       });
+      const { number, at } = entry as AuditEntry;
+      if (store.isShared) {
+        await makeFolder(dataFolder(dataDir).run);
+        replaceFile(writtenIn, JSON.stringify({ number, at, hash: hashOf(line) } satisfies Written));
+      }
       return entry as AuditEntry;
     },
     async newest(limit) {
       const entries = (await read()).flatMap((line) => readEntry(line) ?? []);
       return entries.slice(-limit).reverse();
     },
-    verify: async (known = null) => verdictOn(await read(), known),
+    async verify(known = null) {
+      const lines = await read();
+      const verdict = verdictOn(lines, known);
+      const written = await readWritten((await userStore(dataDir)).isShared);
+      if (!isLost(written, lines)) return verdict;
+      return { ...verdict, problems: [...verdict.problems, lostNote(written).detail] };
+    },
   };
 }
 
@@ -122,6 +158,7 @@ function verdictOn(lines: readonly string[], known: string | null): AuditVerdict
       problems.push(
         `Entry ${entry.number} does not follow entry ${expected - 1}: one of the two was changed.`,
       );
+    if (entry.action === LOST) problems.push(`Before entry ${entry.number + 1}: ${entry.detail}`);
     entries += 1;
     expected = entry.number + 1;
     previous = hashOf(line);
@@ -130,6 +167,16 @@ function verdictOn(lines: readonly string[], known: string | null): AuditVerdict
   if (!isKnown)
     problems.push(`No entry has the hash ${known}: later entries were cut off, or the log is another one.`);
   return { entries, head: entries === 0 ? null : previous, problems };
+}
+
+function isLost(written: Written | null, lines: readonly string[]): written is Written {
+  return written !== null && lines.findLast((line) => hashOf(line) === written.hash) === undefined;
+}
+
+function lostNote({ number, at, hash }: Written): AuditNote {
+  const detail = `Entry ${number} of ${at} (${hash}) was written and is lost, and others may be, as after a failover without synchronous replication.`;
+  const outcome = { outcome: 'done', began: null, reason: null, target: [] } as const;
+  return { by: 'billsync', via: 'command', action: LOST, ...outcome, detail };
 }
 
 function missing(from: number, to: number): string {

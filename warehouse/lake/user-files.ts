@@ -40,6 +40,8 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
   const pool = new pg.Pool({
     ...connectionOptions(address, 'files'),
     ...{ max: 1, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, query_timeout: QUERY_MS },
+    // Nothing can make these files again, so a role or database that does not wait for its standby waits here.
+    onConnect: async (client) => void (await client.query('set synchronous_commit = on')),
   });
   // The pool replaces a broken idle connection; without a listener the event would end the process.
   pool.on('error', () => undefined);

@@ -7,7 +7,7 @@ import { openSavedViews } from '../../../dashboard/pages/saved-views.ts';
 import { openClaims, openDisputes } from '../../../finance/disputes/disputes.ts';
 import { acknowledgeAlerts, openAlerts } from '../../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../../lib/alerts/alerts.ts';
-import { type AuditNote, openAuditLog } from '../../../lib/audit-log.ts';
+import { type AuditLog, type AuditNote, openAuditLog } from '../../../lib/audit-log.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { registerUserStore, userStore } from '../../../lib/user-store.ts';
 import { openUserFiles } from '../../../warehouse/lake/user-files.ts';
@@ -30,6 +30,11 @@ beforeAll(async () => {
   });
 });
 afterAll(() => server?.stop());
+
+const NOTE: AuditNote = {
+  ...{ by: 'ann', via: 'command', action: 'disputes open', target: ['D-1'], reason: null },
+  ...{ outcome: 'begun', detail: '', began: null },
+};
 
 const machine = (index: number): string => machines[index] ?? '';
 const disputesOn = (dataDir: string) =>
@@ -68,16 +73,29 @@ test('lists a claim on the other machine, and gives each line to one of two that
 });
 
 test('writes one audit chain that verifies on both machines', async () => {
-  const note: AuditNote = {
-    ...{ by: 'ann', via: 'command', action: 'disputes open', target: ['D-1'], reason: null },
-    ...{ outcome: 'begun', detail: '', began: null },
-  };
   const logs = machines.map((dataDir) => openAuditLog(dataDir));
   const before = (await logs[0]?.verify())?.entries ?? 0;
-  await Promise.all(Array.from({ length: 20 }, (_, index) => logs[index % 3]?.write(note)));
+  await Promise.all(Array.from({ length: 20 }, (_, index) => logs[index % 3]?.write(NOTE)));
   const verdicts = await Promise.all(logs.map((log) => log.verify()));
   for (const verdict of verdicts)
     expect(verdict).toEqual({ ...verdicts[0], entries: before + 20, problems: [] });
+});
+
+test('names the audit entries that a failover lost, also once others have their numbers', async () => {
+  const own = await server.aLake(makeDataDir());
+  const [one, two] = [makeDataDir(), makeDataDir()].map((dataDir) => {
+    registerUserStore(dataDir, async () => openUserFiles(own.warehouse, 'test'));
+    return openAuditLog(dataDir);
+  }) as [AuditLog, AuditLog];
+  await two.write(NOTE);
+  await server.query(own, 'create table saved as select content from billsync.user_files');
+  const lost = await one.write(NOTE);
+  await server.query(own, 'update billsync.user_files set content = (select content from saved)');
+  const named = [expect.stringContaining(`Entry ${lost.number} of ${lost.at}`)];
+  expect((await one.verify()).problems).toEqual(named);
+  await two.write(NOTE);
+  await one.write(NOTE);
+  for (const log of [one, two]) expect((await log.verify()).problems).toEqual(named);
 });
 
 test('raises one alert for three workers, and takes an acknowledgement for all', async () => {
