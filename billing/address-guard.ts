@@ -5,14 +5,14 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { BillingError, hostNotAllowed } from './errors.ts';
 
-/** Metadata services of clouds; they hand out credentials. */
+/** Addresses of the metadata services of clouds, which hand out credentials. */
 const METADATA_ADDRESSES = new Set(['fd00:ec2::254', '100.100.100.200', '169.254.169.254']);
 
 const PRIVATE_RANGES = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-/** v4-compatible and NAT64 (RFC 4291, 6052); ipaddr.js handles v4-mapped. */
+/** IPv6 ranges that embed an IPv4 address: v4-compatible and NAT64 (RFC 4291, 6052); ipaddr.js handles v4-mapped. */
 const IPV4_EMBEDDING = ['::/96', '64:ff9b::/96'].map((range) => ipaddr.parseCIDR(range));
 
 export interface GuardRules {
@@ -181,7 +181,7 @@ function prefixOf(entry: string): string {
   return slash < 0 ? '' : entry.slice(slash);
 }
 
-/** Whatever its path is. */
+/** Whether the URL's host is on the list, whatever its path is. */
 export function isListedHost(url: string, entries: readonly string[]): boolean {
   const target = parseTarget(url);
   if (target === null) return false;

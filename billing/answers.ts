@@ -49,7 +49,7 @@ function describeAnswer({ status, body }: Answer): string {
   return describeRefusal(status, reason);
 }
 
-/** The beginning of the body; empty when it cannot be decoded. */
+/** Reads the beginning of a refusal's body; empty when it cannot be decoded. */
 export async function readRefusal(
   { status, headers, body }: HttpStream,
   request: Pick<HttpRequest, 'url' | 'signal'>,

@@ -188,7 +188,7 @@ export function invoicePath(invoiceId: string): string {
   return `/api/v1/billing/invoices/${encodeURIComponent(invoiceId)}`;
 }
 
-/** Renewed when a fifth of its life or a minute is left, whichever is shorter. */
+/** A token is renewed when a fifth of its life or a minute is left, whichever is shorter. */
 const RENEWED_SHARE = 0.2;
 const MAX_RENEWED_MS = 60_000;
 

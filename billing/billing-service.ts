@@ -20,14 +20,14 @@ export interface FetchExportOptions extends CallOptions {
 }
 
 export interface BillingService {
-  /** Spec 4.2; optional for the service, so only `doctor` calls it. */
+  /** Ping (spec 4.2) is optional for the service, so only `doctor` calls it. */
   ping(options?: CallOptions): Promise<void>;
-  /** null with an API key, which does not expire. */
+  /** The remaining seconds are null with an API key, which does not expire. */
   fetchToken(options?: CallOptions): Promise<{ readonly secondsLeft: number | null }>;
   partnerIds(): readonly string[];
-  /** Spec 4.3. @throws BillingError `not-exported`, `refused`, `forbidden`, … */
+  /** Requests a new URL of the file (spec 4.3). @throws BillingError `not-exported`, `refused`, `forbidden`, … */
   regenerateUrl(invoiceId: string, options?: CallOptions): Promise<ExportLocation>;
-  /** Spec 4.4. @throws BillingError `unknown-invoice`, … */
+  /** Requests the details of an invoice (spec 4.4). @throws BillingError `unknown-invoice`, … */
   lookUpInvoice(invoiceId: string, options?: CallOptions): Promise<InvoiceDetails>;
   /**
    * Checks the announced size and hash (spec 6, rule 8); a file that the archive has is not downloaded again.
@@ -48,7 +48,7 @@ export interface BillingService {
   close(): Promise<void>;
 }
 
-/** The partner for which the service answers; null: the token names none yet, or several. */
+/** The partner for which the service answers; null when the token names none yet, or several. */
 export function partnerAskedFor(service: Pick<BillingService, 'partnerIds'>): string | null {
   const [partnerId = null, ...others] = service.partnerIds();
   return others.length === 0 ? partnerId : null;
@@ -58,11 +58,11 @@ export interface DescribedInvoice {
   readonly status: WebhookStatus | null;
   readonly header: Partial<InvoiceHeader>;
   readonly partnerId: string | null;
-  /** null: the service has no file, or cannot provide it. */
+  /** The hash is null when the service has no file, or cannot provide it. */
   readonly hash: { readonly sha256: string; readonly sizeBytes: number } | null;
 }
 
-/** null: the service does not know the invoice. */
+/** Returns null when the service does not know the invoice. */
 export async function describeInvoice(
   service: BillingService,
   invoiceId: string,

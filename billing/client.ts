@@ -27,7 +27,7 @@ export interface BillingServiceOptions {
 }
 
 const CONCURRENT_CALLS = 16;
-/** No request waits for a connection within its deadline. */
+/** There are so many connections that no request waits for one within its deadline. */
 const CONNECTIONS_PER_HOST = CONCURRENT_CALLS + DOWNLOADS_PER_HOST + 1;
 const MIB = 1024 * 1024;
 const CALL_DEADLINE_MS = 20_000;

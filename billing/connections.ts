@@ -27,7 +27,7 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 export const HEADERS_TIMEOUT_MS = 60_000;
 /** Node's default of 16 KiB is less than gateways with many cookies or policies send. */
 export const MAX_HEADERS_BYTES = 64 * 1024;
-/** A proxy would reach itself. */
+/** These hosts are never reached by a proxy, which would reach itself. */
 const NEVER_BY_PROXY = ['localhost', '127.0.0.1', '[::1]'];
 
 /** @throws BillingError a certificate without its key; Error a file that cannot be read */
@@ -80,12 +80,12 @@ export function createDispatchers(options: ConnectionOptions) {
   };
 }
 
-/** Empty: Node's default. */
+/** The context of TLS; empty means Node's default. */
 type Tls = { readonly secureContext?: SecureContext };
 
 let lastTrust: { readonly ca: string; readonly secureContext: SecureContext } | undefined;
 
-/** Cached, because parsing a hundred roots takes longer than a handshake. */
+/** The context is cached, because parsing a hundred roots takes longer than a handshake. */
 function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): Tls {
   if (caFile === null) return {};
   const all = authorities(caFile);

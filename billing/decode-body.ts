@@ -38,7 +38,7 @@ export async function* decoded(body: Bytes, headers: IncomingHttpHeaders, limits
       yield chunk;
     }
   })();
-  // After each layer, because a huge layer may shrink again in the next one.
+  // The limit applies after each layer, because a huge layer may shrink again in the next one.
   for (const encoding of [...encodings, null]) {
     bytes = inProportion(withoutLayer(bytes, encoding, limits), () => wireBytes, endpoint);
   }
@@ -69,7 +69,7 @@ async function* withoutLayer(body: Bytes, encoding: string | null, { endpoint }:
   const all = body[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let head = Buffer.alloc(0);
-  // A chunk may be a single byte.
+  // Two bytes are needed, and a chunk may be a single byte.
   while (head.length < 2) {
     const { value, done } = await all.next();
     if (done === true) break;

@@ -147,7 +147,7 @@ export class Downloads {
   async #openStorage(invoiceId: string, location: ExportLocation, signal: AbortSignal): Promise<HttpStream> {
     const { http } = this.#options;
     const { presignedUrl: url, fileSizeBytes: expectedBytes } = location;
-    // Without our token: the URL contains its own credentials.
+    // The request has no token of ours, because the URL contains its own credentials.
     const stream = await http.open({ method: 'GET', url, signal });
     const answer = stream.status === 200 ? stream : await readRefusal(stream, { url, signal });
     return checkedOpen(answer, () => {

@@ -1,4 +1,4 @@
-/** Messages contain hosts, never the rest of a URL. */
+/** Messages of these errors contain hosts, never the rest of a URL. */
 
 import { type ErrorDetails, type ErrorKind, EXIT, errorClass } from '../lib/errors.ts';
 import { withoutPassingSecrets } from '../lib/log/passing-secrets.ts';
@@ -225,7 +225,7 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** No connection was made. A connection that was lost, or not trusted, may hide an answer. */
+/** Whether no connection was made; one that was lost, or not trusted, may hide an answer. */
 export function isNotConnected(error: unknown): boolean {
   if (!isBillingError(error, 'unreachable', 'deadline-exceeded')) return false;
   return NOT_CONNECTED.has(systemCode(error.cause) ?? '');

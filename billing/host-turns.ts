@@ -1,7 +1,7 @@
 import { BillingError, isBillingError } from './errors.ts';
 
 export interface Turn {
-  /** The file: its further attempts go behind first ones of others. */
+  /** The key of a file, whose further attempts go behind first attempts of others. */
   readonly key: string;
   readonly signal: AbortSignal | undefined;
 }
@@ -16,7 +16,7 @@ interface Host {
   waiting: Waiting[];
   /** Files that were sent away before their first attempt, with the time until which their next request is expected. */
   readonly expected: Map<string, number>;
-  /** The last transfers that were too slow, in `performance.now()`. */
+  /** Instants of the last transfers that were too slow, by `performance.now()`. */
   slowAt: readonly number[];
   isReported: boolean;
 }

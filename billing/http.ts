@@ -37,7 +37,7 @@ export interface HttpStream {
 }
 
 export interface AnswerLimits {
-  /** From the start of the call to the end of its answer. */
+  /** Time limit from the start of the call to the end of its answer. */
   readonly deadlineMs: number;
   readonly maxBodyBytes: number;
 }
@@ -48,7 +48,7 @@ export interface AnswerLimits {
  */
 export interface Http {
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
-  /** The body is still encoded, and the request's signal still applies to it. */
+  /** Answers with a body that is still encoded and to which the request's signal still applies. */
   open(request: HttpRequest): Promise<HttpStream>;
   readonly clock: ComparedClock;
   close(): Promise<void>;
@@ -216,7 +216,7 @@ function createPauses() {
   };
 }
 
-/** The invoice of a call, or the path of a file; empty: a call that is about the service as a whole. */
+/** The invoice of a call, or the path of a file; empty for a call that is about the service as a whole. */
 function nameOf(path: string): string {
   const [, invoice] = /\/api\/v1\/billing\/invoices\/([^/]+)/.exec(path) ?? [];
   if (invoice !== undefined) return invoice;

@@ -37,7 +37,7 @@ export interface ReceivedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly scan: CsvScan;
-  /** Before decoding; an announcement may be about either. */
+  /** Hash and size before decoding; an announcement may be about these or about the decoded bytes. */
   readonly onTheWire: { readonly sha256: string; readonly sizeBytes: number };
 }
 
@@ -147,7 +147,7 @@ function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const maxBytes = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytesOf(stream, request)) {
-      // Gzip without a Content-Encoding header, see decode-body.ts.
+      // A body that begins like gzip is decoded without a Content-Encoding header too (decode-body.ts).
       if (watch.bytesDone === 0) isEncoded ||= chunk[0] === 0x1f;
       watch.bytesDone += chunk.length;
       // An encoding adds a few bytes to incompressible data.
@@ -179,7 +179,7 @@ const PROVING_COLUMNS = 3;
 const OTHER_TYPES =
   /^(?:text\/html|application\/(?:[\w.-]+\+)?(?:json|xml|pdf|zip)|text\/(?:xml|json)|image\/)/i;
 
-/** null: a CSV, whose rules the scanner checks. @param head decoded, at most `HEAD_BYTES` */
+/** Returns null for a CSV, whose rules the scanner checks. @param head decoded, at most `HEAD_BYTES` */
 export function notCsvReason(head: Uint8Array, contentType: string | undefined): string | null {
   if (head.length === 0) return 'the answer is empty';
   const text = new TextDecoder().decode(head);
@@ -218,7 +218,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   });
   return {
     path,
-    /** One at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
+    /** Writes one block at a time; the caller must not change the bytes meanwhile. @throws BillingError `disk-full` */
     async write(bytes: Uint8Array): Promise<void> {
       try {
         await file.writeFile(bytes);
@@ -241,7 +241,7 @@ function asFull(error: unknown, folder: string): unknown {
 
 export interface TransferWatch {
   bytesDone: number;
-  /** All bytes have arrived; the archive has its own time. */
+  /** True when all bytes have arrived; storing them in the archive has a time limit of its own. */
   isComplete: boolean;
   readonly signal: AbortSignal;
   stop(): void;

@@ -1,4 +1,4 @@
-/** Labels have few values: never an invoice, an event or a URL. */
+/** Labels have few values; none is an invoice, an event or a URL. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -107,7 +107,7 @@ export interface Metrics {
 }
 
 const PREFIX = 'billsync_';
-/** At prom-client's default of 10 ms, this was a quarter of the processor time of an idle process. */
+/** Measuring the event loop at prom-client's default of 10 ms took a quarter of the processor time of an idle process. */
 const LAG_EVERY_MS = 50;
 type AnyMetric = Counter<string> | Gauge<string> | Histogram<string>;
 
@@ -131,7 +131,7 @@ export function createMetrics(role: string): Metrics {
     if (kind === 'counter') return new Counter<string>(shared);
     if (kind === 'gauge') {
       const gauge = new Gauge<string>(shared);
-      // Without a value until it is measured, since a time of 0 would look like an age of decades.
+      // A gauge has no value until it is measured, since a time of 0 would look like an age of decades.
       if (labels.length === 0) gauge.remove();
       return gauge;
     }

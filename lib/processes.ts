@@ -9,7 +9,7 @@ const HAS_PROC = existsSync('/proc/self/stat');
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The kernel's start time, because a pid may be reused; null: not known. */
+  /** The process's start time by the kernel, because a pid may be reused; null when it is not known. */
   readonly started: string | null;
 }
 
@@ -17,7 +17,7 @@ export function ownIdentity(): ProcessIdentity {
   return { pid: process.pid, started: startOf(process.pid) };
 }
 
-/** Another container or machine has the same pids for other processes; null where there is no /proc. */
+/** The namespace of our pids, since another container or machine has the same pids; null where there is no /proc. */
 export function ownNamespace(): string | null {
   return orElse(
     () => `${read('/proc/sys/kernel/random/boot_id').trim()} ${readlinkSync('/proc/self/ns/pid')}`,
@@ -27,7 +27,7 @@ export function ownNamespace(): string | null {
 
 /** A zombie counts as ended: it holds no file and no port. */
 export function isStillRunning({ pid, started }: ProcessIdentity): boolean {
-  // Our own pid without our start: a process of an earlier boot or container had the same one.
+  // A record with our own pid and another start is of a process of an earlier boot or container.
   if (pid === process.pid) return started !== null && started === startOf(pid);
   if (!isAlive(pid)) return false;
   const now = startOf(pid);
@@ -65,7 +65,7 @@ export async function endProcess(pid: number, timeoutMs = STOP_TIMEOUT_MS): Prom
   throw new Error(`The process ${pid} does not end.`);
 }
 
-/** Field 22 of /proc/PID/stat; null where there is no /proc. */
+/** Reads the start time (field 22 of /proc/PID/stat); null where there is no /proc. */
 function startOf(pid: number): string | null {
   return stateOf(pid)?.[19] ?? null;
 }

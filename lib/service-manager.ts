@@ -14,7 +14,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, log: Pick<Logger, 'warn'>
   if (!env.NOTIFY_SOCKET) return { ready: (_status: string) => undefined, stopping: () => undefined };
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
-  /** In order, because systemd uses the newest message. */
+  /** Messages are sent in order, because systemd uses the newest one. */
   function notify(...messages: readonly string[]): void {
     last = last
       .then(() => run('systemd-notify', messages, { env: { ...env }, timeout: NOTIFY_TIMEOUT_MS }))

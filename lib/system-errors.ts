@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** By the system's code: the problem, and what to do. */
+/** For each code of the system, the problem and what to do about it. */
 const KNOWN: Readonly<Record<string, readonly [string, string]>> = {
   ENOENT: [
     'there is no such file or folder',
@@ -76,7 +76,7 @@ const NO_INODES = {
 /** An error may remove temporary files before it is read. */
 const FEW_INODES = 8;
 
-/** Without a path: false. */
+/** Returns whether the file system of the path has no inodes left; false without a path. */
 function hasNoInodes(path: string | null): boolean {
   if (path === null) return false;
   try {
@@ -89,7 +89,7 @@ function hasNoInodes(path: string | null): boolean {
 
 export interface SystemError {
   readonly code: string;
-  /** A file, or an address with its port; null when unknown. */
+  /** The file, or the address with its port, that the error is about; null when unknown. */
   readonly path: string | null;
   readonly problem: string;
   readonly advice: string;
@@ -138,7 +138,7 @@ export function firstLine(error: unknown): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** For `.catch`. The system omits the path of an open file, for example when a disk is full. */
+/** Handler for `.catch` that adds the path, which the system omits for an open file, for example when a disk is full. */
 export function naming(path: string): (error: unknown) => never {
   return (error) => {
     throw named(error, path);

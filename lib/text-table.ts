@@ -9,7 +9,7 @@ export interface TextColumn {
   readonly align?: 'left' | 'right' | undefined;
   /** Text that may be cut on a narrow terminal; numbers and ids never are. */
   readonly canShrink: boolean;
-  /** Stays on a narrow terminal. */
+  /** The column stays on a narrow terminal. */
   readonly isKept?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function blocks(
   ).join('\n\n');
 }
 
-/** In columns of a terminal, of which a wide letter takes two. */
+/** The largest width of the texts in columns of a terminal, of which a wide letter takes two. */
 export function widestOf(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0);
 }

@@ -10,7 +10,7 @@ export function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll('\0', REPLACEMENT);
 }
 
-/** In UTF-16 units; a character that does not fit whole is left out. */
+/** The beginning of a text, `length` UTF-16 units at most; a character that does not fit whole is left out. */
 export function beginningOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }
@@ -86,7 +86,7 @@ export function isNothing(text: string): boolean {
 const URL_TEXT = /https?:(?:\\?\/){2}(?:[^\s"<>\\]|\\\/|\\u[0-9a-f]{4})*/gi;
 const QUERY_START = /[?#]|\\u003f|\\u0023/i;
 
-/** Without query, fragment, user and password; text that is no URL is cut at its first `?` or `#`. */
+/** Returns the URL without query, fragment, user and password; text that is no URL is cut at its first `?` or `#`. */
 export function withoutQuery(url: string): string {
   if (!URL.canParse(url)) return url.split(/[?#]/, 1)[0] ?? '';
   const { protocol, host, pathname } = new URL(url);
@@ -100,7 +100,7 @@ export function withoutUrlQueries(text: string): string {
   });
 }
 
-/** In whatever field: the next version of the service may name another than `presignedUrl`. */
+/** URLs lose their query in whatever field, because the next version of the service may name another than `presignedUrl`. */
 export function withoutUrlQueriesInside(json: unknown, key = ''): unknown {
   if (typeof json === 'string') return key === 'presignedUrl' ? withoutQuery(json) : withoutUrlQueries(json);
   if (Array.isArray(json)) return json.map((element) => withoutUrlQueriesInside(element, key));
@@ -124,7 +124,7 @@ export function shortName(name: string): string {
   return `${beginningOf(name, MAX_NAME_LENGTH - 20)}…${createHash('sha256').update(name).digest('hex').slice(0, 12)}`;
 }
 
-/** The part of the SHA-256 that names the whole; null: no shortened name. */
+/** The part of the SHA-256 by which the whole name is found; null for a name that is not shortened. */
 export function markOfShortName(name: string): string | null {
   return /^.{80,}…([0-9a-f]{12})$/su.exec(name)?.[1] ?? null;
 }

@@ -28,7 +28,7 @@ export interface UserStore {
     to: (before: Buffer | null) => Uint8Array | string | null,
     options?: { readonly isFlushed?: boolean },
   ): Promise<boolean>;
-  /** Durable when it resolves. A line without its end was never confirmed and is replaced. */
+  /** The line is durable when the promise resolves. A last line without its end was never confirmed and is replaced. */
   append(path: string, toLine: (before: Buffer) => string): Promise<void>;
   remove(path: string): Promise<boolean>;
   place(path: string): string;

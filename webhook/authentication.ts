@@ -42,7 +42,7 @@ function createAuthorize(credentials: WebhookCredentials): Authorize {
   }));
   return (headers) => {
     const given = digest(basicCredentials(headers.authorization));
-    // No short circuit: every comparison is made.
+    // Every comparison is made, so that the time of an answer says nothing.
     const matches = pairs.map((pair) => timingSafeEqual(pair, given));
     const present = required.map(({ name, value }) =>
       timingSafeEqual(value, digest(headerBytes(headers[name]))),
@@ -55,7 +55,7 @@ export function hasNoCredentials(credentials: WebhookCredentials): boolean {
   return credentials.basicAuth.length === 0 && credentials.headers.length === 0;
 }
 
-/** Without query; null: not a path. Proxies that join paths leave repeated slashes. */
+/** The path of a target without its query; null for no path. Proxies that join paths leave repeated slashes. */
 export function pathnameOf(target: string | undefined): string | null {
   try {
     // `new URL` would read a target that begins with two slashes as a host.

@@ -93,7 +93,7 @@ function isUsable(files: CertificateFiles): boolean {
 }
 
 async function selfSigned(): Promise<{ cert: string; key: string }> {
-  // Imported lazily: hundreds of files that most starts do not need.
+  // The module is imported on demand, because it has hundreds of files that most starts do not need.
   const { generate } = await import('selfsigned');
   const now = Date.now();
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'billsync webhook' }], {

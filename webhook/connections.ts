@@ -12,7 +12,7 @@ export const LIMITS = {
   bodyBytes: 1024 * 1024,
   headerBytes: 16 * 1024,
   handshakeMs: 5_000,
-  /** For headers and body together; 408 after it. */
+  /** Time limit of headers and body together, after which the answer is 408. */
   requestMs: 15_000,
 };
 

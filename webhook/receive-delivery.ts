@@ -16,7 +16,7 @@ export interface ReceiveDeps {
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Empty until the first token; the forwarder checks the partner then. */
+  /** Our partner ids; empty until the first token, and the forwarder checks the partner then. */
   readonly partnerIds: () => readonly string[];
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -52,7 +52,7 @@ export function createReceiver(deps: ReceiveDeps) {
   const background = new Set<Promise<void>>();
   let unusable = { day: '', count: 0 };
 
-  /** Resolves once it is durable. @throws FsyncError, or the system's error: nothing was promised */
+  /** Resolves once the delivery is durable. @throws FsyncError, or the system's error: nothing was promised */
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
     const [partnerId] = deps.partnerIds();

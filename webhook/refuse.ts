@@ -19,7 +19,7 @@ export interface FailureDeps {
   readonly log: Logger;
   readonly health?: Health;
   readonly alerts?: Alerts;
-  /** Called after the answer when fsync failed; must end the process. */
+  /** Called after the answer when fsync failed; it must end the process. */
   readonly onFatal: (error: FsyncError) => void;
 }
 
@@ -73,7 +73,7 @@ const REASONS: Readonly<Record<number, string>> = {
   415: 'its body has a Content-Encoding',
 };
 
-/** With 503 the service tries again. */
+/** Answers 503 when the delivery could not be stored, so that the service tries again. */
 export function answerFailure(error: unknown, reply: FastifyReply, deps: FailureDeps): FastifyReply {
   const statusCode = statusOf(error);
   if (statusCode !== null && statusCode < 500) {

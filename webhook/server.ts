@@ -1,4 +1,4 @@
-/** Answers from disk alone: the service waits 30 seconds and retries only once. */
+/** The endpoint answers from disk alone, because the service waits 30 seconds and retries only once. */
 
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';

@@ -72,7 +72,7 @@ export function partsChecks(options: PartsOptions): readonly StateCheck[] {
   const checks: (StateCheck | null)[] = [
     {
       component: 'archive',
-      // One request to the bucket: 5,760 a day.
+      // A check is one request to the bucket, which are 5,760 a day.
       everyMs: 15 * SECOND_MS,
       alert: { key: 'archive', title: 'The archive cannot be reached' },
       readState: () => checkArchive(settings.archive, archive),

@@ -30,7 +30,7 @@ export interface WorkerParts {
 
 /** The default of zero cancels running activities as soon as SIGTERM arrives. */
 const SHUTDOWN_GRACE = '20 s';
-/** Less than the 60 s that `up` has to stop. */
+/** Activities are given up before the 60 s that `up` has to stop. */
 const SHUTDOWN_FORCE = '40 s';
 
 export async function createWorkers(parts: WorkerParts): Promise<readonly [Worker, Worker]> {
@@ -97,7 +97,7 @@ const REPORT_PROGRESS = new Set(['surveyInvoices', 'verifyWarehouse']);
 /** Well below the 15 s after which an attempt counts as lost. */
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
-/** So that an attempt interrupted by a kill -9 is retried within seconds. */
+/** Sends heartbeats while an activity runs, so that an attempt interrupted by a kill -9 is retried within seconds. */
 export function heartbeatWhileRunning(context: Context): ActivityInterceptors {
   const { activityType, heartbeatTimeoutMs } = context.info;
   if (heartbeatTimeoutMs === undefined || REPORT_PROGRESS.has(activityType)) return {};

@@ -64,7 +64,7 @@ async function pollUntilMoved(options: PollOptions, signal: AbortSignal, onReady
   const connection = await connectTemporal(settings, { log });
   let native: NativeConnection | undefined;
   try {
-    // Before the first task: a worker with other keys would fail every task it takes.
+    // This is done before the first task, because a worker with other keys would fail every task it takes.
     await options.onConnected(connection.client);
     const target = await temporalTarget(settings);
     native = await NativeConnection.connect(target.connection);

@@ -35,7 +35,7 @@ export async function requireSharedKey(
   }
 }
 
-/** false: it is not encrypted. */
+/** Returns false when the payload is not encrypted. */
 async function isReadable(
   client: Client,
   execution: { readonly workflowId: string; readonly runId: string },

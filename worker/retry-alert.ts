@@ -108,7 +108,7 @@ export function createRetryAlert({
       const isDone = await isDoneIn(client, step);
       if (failing.get(key) !== step) continue;
       failing.delete(key);
-      // Asked again after the others.
+      // A step that is not done is asked about again after the others.
       if (!isDone) failing.set(key, step);
     }
   }
@@ -156,7 +156,7 @@ async function isDoneIn(client: Client, { workflowId, runId, activity }: Failing
   }
 }
 
-/** By type: the workflow repeats a step as a new activity of the same type. */
+/** The key has the activity's type, because the workflow repeats a step as a new activity of the same type. */
 function keyOf(info: Context['info']): string {
   return `${workflowOf(info)}${info.activityType}`;
 }

@@ -69,7 +69,7 @@ function temporalMetrics(metrics: Metrics): MetricsBuffer {
     try {
       drain();
     } catch {
-      // The runtime is shutting down.
+      // An error here means that the runtime is shutting down.
     }
   }, DRAIN_INTERVAL_MS).unref();
   return buffer;

@@ -17,7 +17,7 @@ import { checkFilters } from '../reports/report-filters.ts';
 import { runReport } from '../reports/report-session.ts';
 import { type ScheduledReport, TENANT_STATEMENTS, type WrittenReport } from '../workflows/activities.ts';
 
-/** Longer than for a report at a terminal, where a person waits. */
+/** The time limit is longer than that of a report at a terminal, where a person waits. */
 const TIME_LIMIT_MS = 600_000;
 
 type Sources = Omit<StatementSources, 'timeLimitMs'>;
@@ -56,7 +56,7 @@ export async function writeReport(
   return { path, rows: result.rows.length, about: about.join(' · ') };
 }
 
-/** The previous month. A repeated run does not send a statement twice. */
+/** Writes the statements of the previous month. A repeated run does not send one twice. */
 export async function writeStatements(
   { format: requested, folder, filters, parameters, tables }: ScheduledReport,
   sources: Sources,

@@ -69,7 +69,7 @@ export interface RunningWorker {
 const LOCK_TIMEOUT_MS = 5_000;
 /** Groups loads and events (ADR 15). An idle writer does not wait, and readers get a copy every few seconds anyway. */
 const LINGER_MS = 1_000;
-/** After a failed fsync: current responses are still sent, everything else is repeated by the next start. */
+/** After a failed fsync current responses are still sent; everything else is repeated by the next start. */
 const END_DELAY_MS = 250;
 /** Well within the hour that is promised (ADR 17). */
 const CONFIRM_EVERY_MS = 10 * 60_000;
@@ -232,7 +232,7 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
   const [first] = records;
   const noun = records.length === 1 ? 'record' : 'records';
   return {
-    // A key for each record, so that no quiet window suppresses it.
+    // Each record has an alert key of its own, so that no quiet window suppresses it.
     key: `set-aside/${first?.place}`,
     title: `${records.length} ${noun} of the archive could not be read`,
     detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` reads it.`,

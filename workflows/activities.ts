@@ -25,9 +25,9 @@ export interface BillingActivities {
   lookUpInvoice(request: InvoiceRequest): Promise<LookUpInvoiceResult>;
   /** Spec 4.3. */
   regenerateUrl(request: InvoiceRequest): Promise<RegenerateUrlResult>;
-  /** Spec 6, rule 8. A small file is loaded at once. */
+  /** Downloads and verifies a file (spec 6, rule 8). A small one is loaded at once. */
   downloadCsv(request: DownloadCsvRequest): Promise<DownloadCsvResult>;
-  /** Spec 4.5: no hash is announced. */
+  /** Requests the file itself (spec 4.5), of which no hash is announced. */
   exportCsv(request: ExportCsvRequest): Promise<ExportCsvResult>;
   surveyInvoices(request: SurveyRequest): Promise<readonly Finding[]>;
   /** Safe to repeat: only one reply of an invoice counts. */
@@ -42,7 +42,7 @@ export interface WarehouseActivities {
   /** Stores the answer of the details endpoint: a rebuild cannot request it again. */
   recordDetails(request: RecordDetailsRequest): Promise<void>;
   loadInvoice(request: LoadRequest): Promise<LoadInvoiceResult>;
-  /** The rows of the invoice stay in the warehouse. */
+  /** Records a void; the rows of the invoice stay in the warehouse. */
   voidInvoice(request: InvoiceRequest): Promise<void>;
   markNeedsAttention(request: NeedsAttentionRequest): Promise<void>;
   clearNeedsAttention(request: InvoiceRequest): Promise<void>;
@@ -75,7 +75,7 @@ export interface Queues {
 export type LookUpInvoiceResult =
   | {
       readonly outcome: 'found';
-      /** null: none that we know. */
+      /** The status is null when the service states none that we know. */
       readonly status: WebhookStatus | null;
       readonly unknownStatus?: string | null;
       readonly partnerId?: string | null;
@@ -96,7 +96,7 @@ export interface DownloadCsvRequest {
   readonly invoiceId: string;
   readonly location: ExportLocation;
   readonly source: 'event' | 'regenerate';
-  /** The event that announced the file; null: none did. */
+  /** The event that announced the file; null when none did. */
   readonly eventId: string | null;
 }
 
@@ -107,7 +107,7 @@ export type DownloadCsvResult =
       readonly sizeBytes: number;
       /** If an encoded file's hash was announced, the hash of the file itself. */
       readonly announcedSha256?: string;
-      /** Absent: the file is still to be loaded. */
+      /** The result of the load; absent when the file is still to be loaded. */
       readonly loaded?: LoadInvoiceResult;
     }
   | { readonly outcome: 'url-refused'; readonly message: string }
@@ -138,11 +138,11 @@ export interface SurveyRequest {
 }
 
 export type Finding =
-  /** The first three are results; no workflow is needed. */
+  /** After one of the first three outcomes no workflow is needed. */
   | 'loaded'
   | 'voided'
   | 'unknown'
-  /** The workflow of the invoice has to act, or to request more. */
+  /** `work` means that the workflow of the invoice has to act, or to request more. */
   | 'work'
   | 'file-in-doubt';
 
@@ -164,7 +164,7 @@ export interface RecordDetailsRequest {
   readonly invoiceId: string;
   readonly status: WebhookStatus | null;
   readonly unknownStatus?: string | null;
-  /** The partner for which the service was asked; null: not known. */
+  /** The partner for which the service was asked; null when it is not known. */
   readonly partnerId?: string | null;
   readonly header: Partial<InvoiceHeader>;
 }
@@ -201,7 +201,7 @@ export interface FindOverdueRequest {
 export interface FindOverdueResult {
   readonly unwatched: readonly DueInvoice[];
   readonly toRecheck: readonly DueInvoice[];
-  /** Need attention for a reason that may have passed (not for a rejected file). */
+  /** Invoices that need attention for a reason that may have passed, which a rejected file is not. */
   readonly toRetry: readonly DueInvoice[];
   readonly needAttention: number;
   readonly quarantined: number;
@@ -230,7 +230,7 @@ export interface ScheduledReport {
   readonly name: string;
   readonly report: string;
   readonly filters: Readonly<Record<string, string | readonly string[]>>;
-  /** Relative to the run, instead of `from` and `to`. */
+  /** A period relative to the run, instead of `from` and `to`. */
   readonly period: string | null;
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: Readonly<Record<string, string>>;

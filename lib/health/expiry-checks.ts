@@ -28,7 +28,7 @@ export function certificateCheck(
   });
 }
 
-/** null: only a JSON Web Token has an expiry (RFC 7519). */
+/** Returns null for a token that is no JSON Web Token, since only these have an expiry (RFC 7519). */
 export function tokenExpiryCheck(
   component: string,
   setting: string,

@@ -4,17 +4,17 @@ import { statfs } from 'node:fs/promises';
 
 const MIB = 1024 ** 2;
 
-/** Below this, nothing is downloaded. */
+/** With less free disk than this nothing is downloaded. */
 export const RESERVED_BY_DOWNLOADS_BYTES = 64 * MIB;
 /** Below this, nothing is loaded; the rest is left for deliveries. A checkpoint, which DuckDB starts when its log has 16 MB, writes less. */
 export const RESERVED_BY_LOADS_BYTES = 32 * MIB;
-/** A delivery takes up to four. */
+/** A delivery takes up to four inodes. */
 const MIN_FREE_INODES = 1_000;
 
 export interface FreeSpace {
   readonly freeBytes: number;
   readonly sizeBytes: number;
-  /** Why work stops, or soon will; null: there is enough. */
+  /** Why work stops, or soon will; null when there is enough free space. */
   readonly shortage: string | null;
 }
 

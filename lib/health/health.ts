@@ -5,11 +5,11 @@ import { firstLine } from '../system-errors.ts';
 
 export interface ComponentHealth {
   readonly isHealthy: boolean;
-  /** Without secrets; empty when healthy. */
+  /** What is wrong, without secrets; empty when the component is healthy. */
   readonly detail: string;
-  /** ISO 8601 UTC of the last change between healthy and not. */
+  /** Instant of the last change between healthy and not, in ISO 8601 UTC. */
   readonly since: string;
-  /** true: another party runs it, so it does not make this process unready. */
+  /** True when another party runs the component, which then does not make this process unready. */
   readonly isOutside?: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface TaskWatchOptions extends Sinks {
   readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
   readonly title: string;
   readonly advice: string;
-  /** Work that once took longer is given ten times that. */
+  /** A check is stalled after this time; one that once took longer is given ten times as long. */
   readonly stalledAfterMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /** A call of DuckDB that never returns cannot be interrupted, and the process looks healthy around it. */
 
-/** Far longer than any statement takes; a longer one is given its own limit. */
+/** The limit of a DuckDB call is far longer than any statement takes; a longer one is given its own limit. */
 const LIMIT_MS = 10 * 60_000;
 
 interface NativeCall {

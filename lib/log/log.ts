@@ -17,7 +17,7 @@ export function createLogger(
   destination: { write(text: string): unknown } = process.stderr,
 ): Logger {
   const scrub = createScrub(settings);
-  // The whole line, because the cause of an error or the message of a library may contain a secret.
+  // The whole line is scrubbed, because the cause of an error or the message of a library may contain a secret.
   const clean: DestinationStream = { write: (line: string) => void destination.write(inAscii(scrub(line))) };
   const options = {
     level: settings.log.level,
@@ -53,7 +53,7 @@ function inAscii(line: string): string {
 /** Text without JSON's quotes must not move the cursor or begin a line. */
 function harmless(value: unknown, name = ''): unknown {
   if (typeof value === 'string') {
-    // A stack has lines; their text is foreign.
+    // A stack keeps its lines, whose text is foreign.
     return name === 'stack' ? value.split('\n').map(visible).join('\n') : visible(value);
   }
   if (Array.isArray(value)) return value.map((each) => harmless(each));

@@ -9,7 +9,7 @@ const PIECE = 12;
 /** Two pieces overlap by half: any repetition of 17 characters contains a whole one. */
 const STEP = PIECE / 2;
 const MASK = '***';
-/** Every spelling consists of these. */
+/** Every spelling of a secret consists of these characters. */
 const WORD = /[\w+/=%.~-]{12,}/g;
 
 const known = new Map<string, readonly string[]>();
@@ -17,7 +17,7 @@ const pieces = new Map<string, number>();
 
 export function rememberSecret(secret: string): void {
   if (secret.length < MIN_LENGTH) return;
-  // The one that was used last is forgotten last.
+  // The secret that was used last is forgotten last.
   const before = known.get(secret);
   known.delete(secret);
   known.set(secret, before ?? spellingsOf(secret).flatMap(piecesOf));
@@ -70,7 +70,7 @@ function spellingsOf(secret: string): readonly string[] {
   const encoded = texts.flatMap((text) =>
     [0, 1, 2].flatMap((shift) => {
       const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(text)]);
-      // The first and last characters depend on the neighbours.
+      // The first and last characters of a piece of base64 depend on the bytes beside it.
       const from = shift === 0 ? 0 : shift + 1;
       return (['base64', 'base64url'] as const).map((form) =>
         bytes.toString(form).replace(/=+$/, '').slice(from, -2),

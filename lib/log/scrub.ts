@@ -23,7 +23,7 @@ export function createScrub(
     .map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
   const secrets = new RegExp(spellings.length === 0 ? '(?!)' : spellings.join('|'), 'g');
   return (text) => {
-    // Before URLs are cut, since a secret without its tail would not be recognized.
+    // Secrets are masked before URLs are cut, since a secret without its tail would not be recognized.
     return withoutPassingSecrets(withoutUrlQueries(text.replace(secrets, MASK)))
       .replace(/\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})/gi, maskCredentials)
       .replace(
@@ -52,7 +52,7 @@ function spellingsOf(secret: string): string[] {
   ];
 }
 
-/** The first and last characters depend on the neighbours. Short texts would match anywhere. */
+/** The first and last characters of base64 depend on the bytes beside the secret. Short texts would match anywhere. */
 function base64Inside(bytes: Buffer, shift: number): string[] {
   const shifted = Buffer.concat([Buffer.alloc(shift), bytes]);
   const whole = shifted.toString('base64').replace(/=+$/, '');
@@ -70,7 +70,7 @@ const SECRET_VARIABLES = [
   'AWS_SESSION_TOKEN',
   'PGPASSWORD',
 ];
-/** Read here, because opening a lake removes it from the environment. */
+/** The password is read when the module is loaded, because opening a lake removes it from the environment. */
 const CATALOG_PASSWORD = process.env.PGPASSWORD;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'];
 
@@ -101,7 +101,7 @@ export function secretsOf(settings: ScrubSettings, env: NodeJS.ProcessEnv): read
   for (const url of [...urls, ...PROXY_VARIABLES.map((name) => env[name])]) secrets.push(...userinfoOf(url));
   for (const name of SECRET_VARIABLES) secrets.push(env[name]);
   secrets.push(CATALOG_PASSWORD);
-  // `name=value` pairs: each value may be a token.
+  // The headers are `name=value` pairs, of which each value may be a token.
   for (const pair of (env.OTEL_EXPORTER_OTLP_HEADERS ?? '').split(',')) {
     secrets.push(pair.slice(pair.indexOf('=') + 1).trim());
   }
@@ -112,7 +112,7 @@ function pairOf(user: string, password: string): readonly string[] {
   return [password, Buffer.from(`${user}:${password}`, 'utf8').toString('base64')];
 }
 
-/** libpq accepts it behind `?` too. */
+/** libpq accepts the password behind `?` too. */
 function catalogPasswords(catalog: string): readonly string[] {
   const found = catalog.matchAll(/\bpassword\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s'&]+))/gi);
   const spelled = [...found].map(([, quoted, plain]) => (quoted ?? plain ?? '').replaceAll(/\\(.)/g, '$1'));
@@ -121,7 +121,7 @@ function catalogPasswords(catalog: string): readonly string[] {
   return [...spelled, password].flatMap(decoded);
 }
 
-/** A user alone may be a token. */
+/** A user without a password may be a token. */
 function userinfoOf(url: string | null | undefined): readonly string[] {
   if (!url || !URL.canParse(url)) return [];
   const { username, password } = new URL(url);

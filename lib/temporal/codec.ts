@@ -40,7 +40,7 @@ export interface CodecOptions {
    * in history would fail forever.
    */
   readonly unencrypted?: 'throw' | 'replace';
-  /** Must not throw. */
+  /** Called for a payload that cannot be read; it must not throw. */
   readonly onProblem?: (problem: PayloadProblem) => void;
 }
 
@@ -74,7 +74,7 @@ export function createCodec(
     if (text(payload.metadata?.encoding) !== ENCODING) {
       const error = new TemporalError('unencrypted-payload', [target]);
       onProblem?.({ kind: 'unencrypted', target, message: error.message });
-      // Without a context it is a memo in a list of schedules, which also has schedules of other programs.
+      // A payload without a context is a memo in a list of schedules, which also has schedules of other programs.
       if (unencrypted === 'throw' && context !== undefined) throw error;
       return replacement;
     }
@@ -112,7 +112,7 @@ function decrypt(payload: Payload, keys: ReadonlyMap<string, Uint8Array>): Paylo
   try {
     const data = Buffer.from(payload.data ?? []);
     const nonce = data.subarray(0, NONCE_BYTES);
-    // Without an explicit length, a tag of four bytes would be accepted.
+    // The length of the tag is given, because a tag of four bytes would be accepted otherwise.
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
     decipher.setAuthTag(data.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     const plain = Buffer.concat([decipher.update(data.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
@@ -188,7 +188,7 @@ export async function decodeRemotePayloads(
   const payloads = parsed.data.payloads.map(async (remote) => {
     const { metadata = {}, data } = remote;
     const payload = { metadata: mapValues(metadata, fromBase64), data: fromBase64(data ?? '') };
-    // With a context, an unencrypted payload is an error here and is not replaced.
+    // A context is given, so that an unencrypted payload is an error and is not replaced.
     const [decoded] = await codec.decode([payload], ANY_WORKFLOW).catch(() => [payload]);
     if (decoded === undefined || decoded === payload) return remote;
     return {

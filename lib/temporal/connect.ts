@@ -37,7 +37,7 @@ export interface TemporalConnection {
 
 export interface ConnectOptions {
   readonly log: Logger;
-  /** Retry until connected or `signal` aborts; otherwise a single attempt. */
+  /** True repeats the attempt until it succeeds or `signal` aborts; otherwise there is a single attempt. */
   readonly wait?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -46,7 +46,7 @@ type ClientSettings = Pick<Settings, 'dataDir' | 'temporalConfigured' | 'encrypt
 
 const CALL_DEADLINE_MS = 10_000;
 const SIGNAL_DEADLINE_MS = 5_000;
-/** Long polls: the server returns an empty response after at most 20 s. */
+/** Deadline of a long poll, to which the server returns an empty response after at most 20 s. */
 const POLL_DEADLINE_MS = 70_000;
 const SIGNAL = /SignalWithStartWorkflowExecution$/;
 const LONG_POLL = /GetWorkflowExecutionHistory|UpdateWorkflowExecution$|QueryWorkflow$/;
@@ -119,7 +119,7 @@ async function connectOnce(settings: ClientSettings): Promise<TemporalConnection
   };
 }
 
-/** An unregistered one blocks every workflow task. Safe to call from several processes at once. */
+/** Registers the search attributes, of which a missing one blocks every workflow task. Several processes may call it at once. */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<void> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const missing = Object.values(SEARCH_ATTRIBUTES).filter((name) => !(name in (customAttributes ?? {})));
@@ -173,7 +173,7 @@ export async function openConnection(options: NativeConnectionOptions): Promise<
     return await RetryingConnection.connect({
       ...(options as ConnectionOptions),
       connectTimeout: 3_000,
-      // The default of 1 s delays each connection to a server that is starting.
+      // The library's default of 1 s would delay each connection to a server that is starting.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100 },
       interceptors: [withDeadlines, retries.interceptor],
     });
@@ -212,7 +212,7 @@ function connectionRetries(): { readonly interceptor: GrpcInterceptor; end(): Pr
   };
 }
 
-/** Must be the first interceptor, so that its deadline spans the retries of the next one. */
+/** The interceptor of deadlines is the first, so that a deadline spans the retries of the next one. */
 const withDeadlines: GrpcInterceptor = (options, nextCall) => {
   const deadline = options.deadline ?? Date.now() + limitOf(options.method_definition.path);
   return nextCall({ ...options, deadline }) as ReturnType<GrpcInterceptor>;

@@ -26,7 +26,7 @@ export interface TracedDelivery {
 }
 
 export interface TracedPublications {
-  /** To be called in the context of the activity that changed something. */
+  /** Records a change; to be called in the context of the activity that made it. */
   recordChange(): void;
   published(publication: { readonly sequence: number; readonly publishedAt: string }): void;
 }
@@ -77,7 +77,7 @@ export function createTracing(options: TracingOptions & { readonly otlpEndpoint:
           try {
             return await work();
           } catch (error) {
-            // The retry starts a trace of its own.
+            // A failed attempt ends its trace, because the retry starts one of its own.
             span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
             throw error;
           } finally {

@@ -7,7 +7,7 @@ export interface EmbeddedRecord {
   readonly address: string;
   readonly pid: number;
   readonly namespace: string;
-  /** Once this process has ended, the next start ends the server. */
+  /** The process that owns the server; once it has ended, the next start ends the server. */
   readonly ownerPid: number;
   readonly ownerStarted?: string | null;
 }

@@ -34,7 +34,7 @@ export interface EmbeddedTemporal {
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
-  /** By default the previous port, or any free one, on loopback. */
+  /** Address of the server; by default the previous port, or any free one, on loopback. */
   readonly address?: string;
   readonly log: Logger;
   readonly onProgress?: (line: string) => void;

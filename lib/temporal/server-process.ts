@@ -10,7 +10,7 @@ import { openConnection } from './connect.ts';
 import { TemporalError } from './errors.ts';
 
 export interface ServerPlace {
-  /** Absolute, without symbolic links: servers are found by it. */
+  /** The data folder as an absolute path without symbolic links, by which servers are found. */
   readonly dataDir: string;
   readonly dynamicConfig: Readonly<Record<string, string>>;
 }
@@ -29,7 +29,7 @@ export function serverIdentity({ dataDir }: Pick<ServerPlace, 'dataDir'>): reado
   return ['start-dev', `${DATA_FOLDER_KEY}=${folderName(dataDir)}`];
 }
 
-/** A JSON string: the server parses the values of its dynamic configuration. */
+/** The folder's name is a JSON string, because the server parses the values of its dynamic configuration. */
 function folderName(dataDir: string): string {
   return JSON.stringify(pathToFileURL(dataDir).href);
 }
@@ -52,7 +52,7 @@ export async function launchServer(
   const folder = join(place.dataDir, 'temporal');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const logPath = join(folder, 'server.log');
-  // A file, not a pipe: the server may outlive us, and writing to a pipe without a reader would end it.
+  // The output is a file, because the server may outlive us and writing to a pipe without a reader would end it.
   const output = await open(logPath, 'w', 0o600);
   let child: ChildProcess;
   try {
@@ -122,7 +122,7 @@ export async function isResponding(address: string): Promise<boolean> {
   }
 }
 
-/** The previous one if possible, so that processes that remember it reconnect. */
+/** Returns the previous address if it is free, so that processes that remember it reconnect. */
 export async function freeAddress(previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isFree(previous))) return previous;
   return `127.0.0.1:${await listenOnce({ host: '127.0.0.1', port: 0 })}`;

@@ -13,7 +13,7 @@ export function traceDelivery<T>(delivery: TracedDelivery, work: () => Promise<T
   return active === null ? work() : active.delivered(delivery, work);
 }
 
-/** To be called before the first connection to Temporal; null when no endpoint is set. */
+/** Starts tracing; to be called before the first connection to Temporal. Returns null when no endpoint is set. */
 export async function startTracing(options: TracingOptions): Promise<Tracing | null> {
   const { otlpEndpoint } = options.settings;
   if (otlpEndpoint === null) return null;
