@@ -53,7 +53,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
     present: cachedIn(pages, MAX_PAGES),
     /** For large values, of which only the last few are kept. */
     recent: cachedIn(recent, MAX_RECENT),
-    /** Does not wait: the last value, which is made again for the next reader; null: none is kept. */
+    /** Returns the last value without waiting, and makes it again for the next reader; null when none is kept. */
     async peek<T>(address: string, make: () => Promise<T>): Promise<T | null> {
       const stamp = await stampOf();
       const page = pageIn(pages, MAX_PAGES, address);

@@ -30,7 +30,7 @@ export interface PageContext {
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
   readonly canAct: boolean;
   readonly plugins: readonly PluginPages[];
-  /** Address up to the namespace; null: no links. */
+  /** Address of Temporal's pages up to the namespace; null shows no links. */
   readonly temporalUi: string | null;
 }
 
@@ -83,7 +83,7 @@ function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext
   );
 }
 
-/** null before the first publication. Never throws. */
+/** Returns null before the first publication, and never throws. */
 export async function presentAsOf(context: PageContext): Promise<string | null> {
   try {
     return (await publishedFrame(context)).asOf;
@@ -196,7 +196,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   return Object.fromEntries(found);
 }
 
-/** Run once for each publication. @param session null: opens its own */
+/** Runs the report of gaps once for each publication. @param session null opens its own */
 export function gapsOf(context: PageContext, session: ReportSession | null): Promise<ReportResult> {
   return context.cache.present('gaps', () =>
     session === null ? withReports(context, {}, (own) => own.run('gaps')) : session.run('gaps'),

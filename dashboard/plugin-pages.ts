@@ -19,12 +19,12 @@ export interface PluginPage {
 
 export interface PluginHost {
   send(reply: FastifyReply, page: PluginPage): Promise<FastifyReply>;
-  /** null: no operator is configured, so there are no actions. */
+  /** The forms of operators; null when none is configured, so that there are no actions. */
   readonly operators: OperatorForms | null;
   /** HTML that names the setting for operators; empty where operators are configured. */
   readonly noOperator: string;
   periodMenu(query: unknown, path: string): PeriodMenu;
-  /** A program, which waits for the whole answer. */
+  /** Whether a program asks, which waits for the whole answer. */
   isForPrograms(request: FastifyRequest): boolean;
 }
 
@@ -51,7 +51,7 @@ export interface OperatorForms {
 }
 
 export interface GivenUpload {
-  /** As the browser sent it, never a path. */
+  /** The file's name as the browser sent it, never a path. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -62,7 +62,7 @@ export interface RowAction {
    * The form has the fields `report` and `query` (JSON: filters, parameters), and `row` once for each row.
    */
   readonly action: string;
-  /** null: the action does not apply to the row. */
+  /** Returns null when the action does not apply to the row. */
   keyOf(report: string, row: ReportRow): string | null;
 }
 
@@ -78,7 +78,7 @@ export interface PluginPages {
   readonly label: string;
   readonly icon: string;
   readonly rows: RowAction | null;
-  /** May take seconds. */
+  /** Counts what waits for a person, which may take seconds. */
   countWaiting?(): Promise<number>;
   find?(text: string): Promise<readonly Hit[]>;
   register(app: FastifyInstance, host: PluginHost): void;

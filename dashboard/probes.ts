@@ -24,7 +24,7 @@ export interface ProbesOptions {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly alerts?: Alerts;
-  /** null: a free one. */
+  /** The port of the setting; null takes a free one. */
   readonly port: number | null;
 }
 

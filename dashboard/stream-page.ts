@@ -14,7 +14,7 @@ export interface StreamedPage {
   readonly title: string;
   readonly section: string;
   readonly period: string;
-  /** Sent before anything is read. */
+  /** The status, which is sent before anything is read. */
   readonly status: number;
   /** The status depends on the rows, so the page is sent whole. */
   readonly waitsForStatus?: boolean;

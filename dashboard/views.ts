@@ -25,7 +25,7 @@ export interface Frame {
 
 export type MenuEntry = readonly [address: string, label: string, icon: string];
 
-/** None may have the name of a helper. */
+/** Values of a view, of which none may have the name of a helper. */
 export type ViewValues = Readonly<Record<string, unknown>> & {
   readonly [name in keyof typeof HELPERS]?: never;
 };

@@ -39,9 +39,9 @@ export interface CaughtUp {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Left out because their file was purged, which is no failure. */
+  /** Loads that are left out because their file was purged, which is no failure. */
   readonly purged: readonly LoadFact[];
-  /** Highest load id of the loads that were missing; 0: none was. */
+  /** Highest load id of the loads that were missing; 0 when none was. */
   readonly highest: number;
 }
 
@@ -114,7 +114,7 @@ async function recordFailedLoads(statements: Statements, failed: readonly Failed
   const facts = failed.map(
     ({ fact, why }): Fact => ({
       kind: 'attention',
-      // As if at the load, so that a newer version resolves it and every rebuild has the same result.
+      // The attention counts from the load's time, so that a newer version resolves it and every rebuild has the same result.
       at: fact.at,
       afterVersion: fact.version,
       invoiceId: fact.invoiceId,
@@ -250,7 +250,7 @@ function highestOf(loads: readonly LoadFact[]): number {
   return loads.reduce((highest, { loadId }) => Math.max(highest, loadId), 0);
 }
 
-/** With another load id where a load has it already: a PostgreSQL that lost commits gives numbers again. */
+/** Gives a load another id where one has it already, because a PostgreSQL that lost commits gives numbers again. */
 async function numbered(
   missing: readonly LoadFact[],
   { ledgers, nextLoadId }: Stores,

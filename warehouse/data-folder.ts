@@ -9,7 +9,7 @@ import { naming } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import { WarehouseError } from './errors.ts';
 
-/** Increased when an older billsync would read a new format wrongly. The warehouse has its own migrations. */
+/** The form is increased when an older billsync would read a new one wrongly. The warehouse has its own migrations. */
 export const DATA_FOLDER_FORM = 1;
 
 /** @throws environment-mismatch, data-folder-too-new, FolderError */

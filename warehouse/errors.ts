@@ -53,7 +53,7 @@ export class WarehouseError extends errorClass({
     exitCode: EXIT.checkFailed,
   },
   'database-closed': { message: 'The database %s was used after it was closed.' },
-  /** COMMIT succeeded and the rows are missing (hazard 9). */
+  /** The rows are missing although COMMIT succeeded (hazard 9). */
   'load-lost': { message: 'Loading invoice %s: %s.' },
   'loaded-meanwhile': {
     message: 'File %s of invoice %s was loaded by another process in the meantime.',
@@ -140,7 +140,7 @@ export function warehouseLocked(
   return new WarehouseError('warehouse-locked', [path, name]);
 }
 
-/** DuckDB cannot continue. A disk or limit that refused a write has damaged nothing. */
+/** The error after which DuckDB cannot continue. A disk or limit that refused a write has damaged nothing. */
 export function warehouseFatal(path: string, cause: unknown): WarehouseError {
   const system = systemErrorIn(cause);
   if (system !== null)

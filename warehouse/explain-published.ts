@@ -23,9 +23,9 @@ export interface Explanation {
   readonly shipDate: string;
   readonly billingCost: string;
   readonly currencyCode: string;
-  /** From 1, without the header. */
+  /** Number of the row from 1, without the header. */
   readonly rowNumber: number;
-  /** Physical line of the file from 1; null: the file is not readable here. */
+  /** Physical line of the file from 1; null when the file is not readable here. */
   readonly line: number | null;
   readonly version: number;
   readonly isCurrent: boolean;
@@ -38,9 +38,9 @@ export interface Explanation {
   readonly eventId: string | null;
   readonly eventTimestamp: string | null;
   readonly eventReceivedAt: string | null;
-  /** Possibly of another file. */
+  /** The hash that the event announced, possibly that of another file. */
   readonly eventSha256: string | null;
-  /** The hash of the file as HTTP encoded it, if that was announced. */
+  /** The hash of the file as HTTP encoded it, when that was announced. */
   readonly encodedSha256: string | null;
   readonly workflowRunId: string | null;
   readonly voidedAt: string | null;
@@ -135,7 +135,7 @@ export interface RowChange {
   readonly carrier: string;
   readonly serviceLevel: string | null;
   readonly currencyCode: string;
-  /** Exact decimal text; null for an added row. */
+  /** The old cost as exact decimal text; null for an added row. */
   readonly oldBillingCost: string | null;
   readonly newBillingCost: string | null;
 }
@@ -148,7 +148,7 @@ export interface VersionDiff {
 }
 
 export interface DiffRequest {
-  /** The published copy, or a warehouse without a writer; opened read-only. */
+  /** Path of the published copy, or of a warehouse without a writer; it is opened read-only. */
   readonly databasePath: string;
   readonly invoiceId: string;
   readonly from?: number;

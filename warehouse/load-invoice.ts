@@ -125,7 +125,7 @@ export class InvoiceLoads {
     return outcome;
   }
 
-  /** Kept until it succeeds: a repeated request finds the file loaded and would not write the fact. */
+  /** The fact is kept until it is written, because a repeated request finds the file loaded and would not write it. */
   async #record(fact: LoadFact): Promise<void> {
     const { archive, store } = this.#options;
     this.#unrecorded.set(fact.invoiceId, fact);

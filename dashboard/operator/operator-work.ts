@@ -17,7 +17,7 @@ export interface Described {
   readonly label: string;
   readonly reasonLabel: string | null;
   readonly isReasonOptional?: boolean;
-  /** For the audit log: the equivalent command. */
+  /** The equivalent command, for the audit log. */
   readonly command: string;
   readonly target: readonly string[];
   /** Path of the page with the form. */

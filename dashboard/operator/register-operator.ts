@@ -15,7 +15,7 @@ import { receiveUpload } from './upload.ts';
 
 const SECTION = '/operator';
 const MAX_ENTRIES = 200;
-/** A week. */
+/** Alerts can be silenced for a week at most. */
 const MAX_QUIET_HOURS = 168;
 /** More ids go through `billsync backfill --ids FILE`. */
 const MAX_FORM_BYTES = 1024 * 1024;

@@ -207,7 +207,7 @@ function moversOf(
       difference: text(row, 'difference'),
       exact: `${text(row, 'billing_cost_before')} before, ${text(row, 'billing_cost')} now`,
       change: text(row, 'change_percent'),
-      /** Percent of the largest difference. */
+      /** The width of the bar, in percent of the largest difference. */
       share: Number((sizeOf(row.difference) * 100n) / max),
       // A difference links to the second period.
       address: leadTo([row], 'billing_cost')?.address ?? null,

@@ -14,7 +14,7 @@ export interface TracedShipment {
   readonly facts: readonly (readonly [string, string])[];
 }
 
-/** Every line of every version; those that count are first. */
+/** Returns every line of every version; those that count are first. */
 export type Explain = (trackingNumber: string) => Promise<readonly TracedShipment[]>;
 
 /** The page is not cached, since it may read a file of the archive. */

@@ -18,7 +18,7 @@ export interface BrokenRows {
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
   readonly isCutOff: boolean;
-  /** Without the header. */
+  /** Number of records, without the header. */
   readonly records: number;
 }
 

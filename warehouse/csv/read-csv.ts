@@ -12,7 +12,7 @@ import {
 import { CsvScanner, MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
 
-/** `invoiceId` null: any UUID. */
+/** What is read; an `invoiceId` of null accepts any UUID. */
 export interface Reading {
   readonly csvPath: string;
   readonly invoiceId: string | null;
@@ -90,7 +90,7 @@ function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boo
 /** A longer first line is no header. */
 const HEADER_BYTES = 64 << 10;
 
-/** null: the form cannot be tolerated. @throws the system's error (`ENOENT`, …) */
+/** Returns null when the form cannot be tolerated. @throws the system's error (`ENOENT`, …) */
 export function readFormOf(csvPath: string): CsvForm | null {
   const { head, isWhole } = readHead(csvPath, HEADER_BYTES);
   try {
@@ -124,7 +124,7 @@ class ChunkWriter {
   readonly #folder: string;
   readonly #recordsPerCut: number;
   count = 0;
-  /** The number of the first such row. */
+  /** The number of the first row that is too long for DuckDB. */
   tooBig: number | null = null;
   #rows = 0;
   #file: number | null = null;

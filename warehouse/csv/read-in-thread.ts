@@ -7,7 +7,7 @@ import { createSemaphore } from '../../lib/semaphore.ts';
 import { type Read, type Reading, readNow } from './read-csv.ts';
 
 export interface ReadingStopped {
-  /** Part of a sentence: `it took longer than 60 s`. */
+  /** Why the search was stopped, as part of a sentence: `it took longer than 60 s`. */
   readonly stopped: string;
 }
 
@@ -24,7 +24,7 @@ export function limitsBySize(sizeBytes: number): Pick<ReadingLimits, 'timeMs'> {
   return { timeMs: LIMITS.timeMs + Math.ceil(sizeBytes / MIN_BYTES_PER_MS) };
 }
 
-/** csv-parse is twenty times as fast. */
+/** The search may be this slow; csv-parse is twenty times as fast. */
 const MIN_BYTES_PER_MS = 1_000;
 
 const inTurn = createSemaphore(1);

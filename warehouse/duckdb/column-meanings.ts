@@ -1,4 +1,4 @@
-/** Markdown for docs/reference; the key is `view.column` where a name has another meaning in one view. */
+/** Meanings of columns as Markdown for docs/reference; the key is `view.column` where a name has another meaning in one view. */
 
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';

@@ -13,12 +13,12 @@ import { sql } from './sql.ts';
 import type { Params, Row } from './statements.ts';
 
 export interface DatabaseOptions {
-  /** `:memory:` if all tables are attached. */
+  /** The path of the file; `:memory:` when all tables are attached. */
   readonly path: string;
-  /** All others are refused (hazard 17). */
+  /** The folders that DuckDB may read and write; all others are refused (hazard 17). */
   readonly folders: readonly string[];
   readonly temporaryFolder: string;
-  /** DuckDB's notation, e.g. `1GB`; null: DuckDB's own limit. */
+  /** The memory limit in DuckDB's notation, e.g. `1GB`; null means DuckDB's own limit. */
   readonly memoryLimit: string | null;
   readonly readOnly?: boolean;
   readonly attach?: (session: Session) => Promise<void>;
@@ -91,7 +91,7 @@ export class Database {
     }
   }
 
-  /** A connection has its own temporary tables and macros. @throws database-closed */
+  /** Lends a connection, which has its own temporary tables and macros. @throws database-closed */
   use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       if (this.#fatal !== null) throw this.#fatal;
@@ -106,7 +106,7 @@ export class Database {
     });
   }
 
-  /** Rolls back on any error: a commit after an error stores half (hazard 9). */
+  /** Runs `work` in a transaction and rolls back on any error, since a commit after an error stores half (hazard 9). */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.use((session) => session.transaction(() => work(session)));
   }

@@ -1,7 +1,7 @@
 import { type LockFile, type LockRequest, takeLock } from '../../lib/files/lock-file.ts';
 import { warehouseLocked } from '../errors.ts';
 
-/** First come, first served, so that an exclusive caller does not starve. */
+/** The lock is given in the order of the calls, so that an exclusive caller does not starve. */
 export class ReadWriteLock {
   #shared = 0;
   #exclusive = false;

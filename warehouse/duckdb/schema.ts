@@ -18,7 +18,7 @@ export async function migrate(
   });
 }
 
-/** Inside the caller's transaction, of DuckDB or PostgreSQL. @throws warehouse-too-new */
+/** Applies migrations inside the caller's transaction, of DuckDB or PostgreSQL. @throws warehouse-too-new */
 export async function applyMigrations(
   statements: Statements & Pick<Session, 'script'>,
   { where, known, now }: { readonly where: string; readonly known: readonly Migration[]; readonly now: Date },

@@ -48,12 +48,12 @@ export class Session implements Statements {
     await this.#connection.run('set lock_configuration = true');
   }
 
-  /** Decimals, big integers and instants as text. */
+  /** Runs a statement; decimals, big integers and instants are text in its rows. */
   all(name: string, params: Params = {}): Promise<readonly Row[]> {
     return this.statement(this.#statements(name), params);
   }
 
-  /** Planned each time: for functions that read their tables during planning, as DuckLake's do. */
+  /** Plans the statement each time, for functions that read their tables during planning, as DuckLake's do. */
   async once(name: string, params: Params = {}, limitMs?: number): Promise<readonly Row[]> {
     const text = this.#statements(name);
     try {

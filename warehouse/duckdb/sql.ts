@@ -7,10 +7,10 @@ import { COLUMN_MEANINGS } from './column-meanings.ts';
 const folder = new URL('../sql/', import.meta.url);
 let statements: ReadonlyMap<string, string> | undefined;
 
-/** A text with a space is a statement itself. */
+/** Returns the statement of a name; a text with a space is a statement itself. */
 export function sql(name: string): string {
   if (name.includes(' ')) return name;
-  // All files at once: an upgrade may replace them while this process runs.
+  // All files are read at once, because an upgrade may replace them while this process runs.
   statements ??= readAllStatements();
   const text = statements.get(name);
   if (text === undefined) throw new Error(`warehouse/sql has no statement "${name}".`);
@@ -52,7 +52,7 @@ export function migrationsIn(folder: URL): readonly Migration[] {
 export interface Views {
   readonly scripts: readonly string[];
   readonly heads: ReadonlyMap<string, string>;
-  /** In lower-case hex: a warehouse with the same one has these views. */
+  /** The hash of the texts in lower-case hex; a warehouse with the same one has these views. */
   readonly sha256: string;
 }
 

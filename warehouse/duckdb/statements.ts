@@ -14,10 +14,10 @@ export function checkNames(statement: string, names: ReadonlySet<string>, params
 }
 
 export interface Statements {
-  /** Decimals, big integers and instants as text. */
+  /** Runs a statement; decimals, big integers and instants are text in its rows. */
   all(name: string, params?: Params): Promise<readonly Row[]>;
   first(name: string, params?: Params): Promise<Row>;
-  /** @param rows each with the same columns */
+  /** @param rows have the same columns each */
   insert(table: string, rows: readonly object[]): Promise<void>;
 }
 

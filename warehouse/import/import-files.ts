@@ -23,7 +23,7 @@ export interface ImportDeps {
   readonly quarantine: Quarantine;
   readonly dataDir: string;
   readonly now: () => Date;
-  /** Missing: no service is configured. null: the service does not know the invoice. */
+  /** Missing when no service is configured; it returns null when the service does not know the invoice. */
   readonly lookUp?: (invoiceId: string) => Promise<FileToCheck['details']>;
   readonly onDone?: (done: number) => void;
 }
@@ -127,7 +127,7 @@ async function importCopy(
 
 const FIRST_ROW_BYTES = 256 << 10;
 
-/** Even if the file breaks rules; null: it cannot be read. */
+/** Reads the invoice id even if the file breaks rules; null when it cannot be read. */
 function readInvoiceId(csvPath: string): string | null {
   try {
     const [header, first] = parse(readHead(csvPath, FIRST_ROW_BYTES).head, {
@@ -145,7 +145,7 @@ function readInvoiceId(csvPath: string): string | null {
   }
 }
 
-/** Reports the other findings first: the missing id may be a consequence of them. */
+/** Refuses a file without an invoice id; other findings are reported first, since the missing id may come from them. */
 async function refuseUnnamed(file: ArchivedFile, csvPath: string, stated: string | null): Promise<Rejection> {
   const refused = { file, csvPath, invoiceId: null };
   const found = await (file.scan.findingCount > 0 ? refusedByScan(refused) : refusedByCells(refused));

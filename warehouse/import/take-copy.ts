@@ -19,7 +19,7 @@ import type { ArchivedFile } from '../../lib/wire/csv-file.ts';
 import { CsvScanner } from '../../lib/wire/csv-scanner.ts';
 
 export interface Copy {
-  /** Hashed and scanned itself: the original may still be written to. */
+  /** Path of the copy, which is hashed and scanned because the original may still be written to. */
   readonly path: string;
   readonly file: ArchivedFile;
 }
@@ -62,14 +62,14 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
   };
 }
 
-/** With a reflink where the file system can. @param to must not exist */
+/** Copies a file, with a reflink where the file system can. @param to must not exist */
 export function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   // copyFile also copies the mode, which may be readable by others or not writable.
   chmodSync(to, 0o600);
 }
 
-/** Small enough to stay in the processor's cache between hash and scan. */
+/** A chunk is small enough to stay in the processor's cache between hash and scan. */
 const CHUNK_BYTES = 1 << 18;
 
 /** Synchronous, with one buffer, and without the archive's modules: a tenth of the import of a large file is saved. */
@@ -91,7 +91,7 @@ export function scanCopy(path: string): ArchivedFile {
   return { sha256: hash.digest('hex'), sizeBytes, scan: scanner.end() };
 }
 
-/** While the copy is scanned, so that the archive's own flush is short. */
+/** The copy is flushed while it is scanned, so that the archive's own flush is short. */
 async function flush(path: string): Promise<void> {
   const copy = await open(path, 'r+');
   try {

@@ -24,7 +24,7 @@ export function extensionsFor(dataPath: string): readonly ExtensionName[] {
     : ['ducklake', 'postgres_scanner'];
 }
 
-/** `.cache/` of a checkout, else in the user's cache folder. */
+/** The folder of DuckDB's extensions: `.cache/` of a checkout, else one in the user's cache folder. */
 export function extensionCache(version: string): string {
   const root = join(import.meta.dirname, '..', '..');
   const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
@@ -89,7 +89,7 @@ export async function explainBucketError(error: unknown, dataPath: string): Prom
   });
 }
 
-/** Less than the shortest lifetime of a role's credentials (15 min). */
+/** Credentials are given again after this time, less than the shortest lifetime of a role's credentials (15 min). */
 export const GIVE_AGAIN_MS = 300_000;
 
 export async function giveS3Credentials(run: RunStatement, dataPath: string): Promise<void> {
@@ -113,7 +113,7 @@ export async function giveS3Credentials(run: RunStatement, dataPath: string): Pr
   }
 }
 
-/** A custom endpoint expects the bucket in the path. */
+/** The statement's part for a custom endpoint, which expects the bucket in the path. */
 function endpoint(url: string | undefined): readonly string[] {
   if (url === undefined) return [];
   const { host, protocol } = new URL(url);
@@ -134,7 +134,7 @@ export function lakeSchema(generation: number): string {
   return `billsync_lake_${generation}`;
 }
 
-/** Longer than the limit of a DuckDB call (`lib/health/native-calls.ts`). */
+/** PostgreSQL's limit of an idle transaction is longer than that of a DuckDB call (`lib/health/native-calls.ts`). */
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /**
@@ -261,7 +261,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
   });
 }
 
-/** In one transaction: each one reads the schemas of the catalogue again, with many round trips. */
+/** The views are created in one transaction, because each one reads the catalogue's schemas again, with many round trips. */
 export async function createViews(session: Session): Promise<void> {
   const scripts = [rowStatement('base-views'), ...views().scripts, rowStatement('publication-view')];
   await session.transaction(async () => {

@@ -4,9 +4,9 @@ import { type Settings, SettingsError } from '../../lib/config/settings.ts';
 export type LakeSettings = Extract<Settings['warehouse'], { readonly kind: 'ducklake' }>;
 
 export interface CatalogAddress {
-  /** Without the password; DuckDB combines them with a secret. */
+  /** The keywords without the password, which DuckDB combines with a secret. */
   readonly libpq: string;
-  /** Contains the password: never show or store it. */
+  /** Settings of the pool, which contain the password and must never be shown or stored. */
   readonly pool: PoolConfig;
   readonly printable: string;
   readonly password: string;

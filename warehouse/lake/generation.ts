@@ -53,7 +53,7 @@ export async function currentGeneration(
 
 async function refusePooledSessions(address: CatalogAddress, client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  // A pooler announces a number of its own.
+  // Behind a pooler the announced process number is not that of PostgreSQL.
   if ((client as { processID?: number }).processID === rows[0]?.pid) return;
   await withCatalog(address, (_query, _run, other) => requireSessions(address, client, other));
 }
@@ -104,7 +104,7 @@ interface Tables {
   readonly now: Date;
 }
 
-/** For a rebuild. The caller makes sure that no other process does. */
+/** Creates the ledgers of a rebuild. The caller makes sure that no other process does. */
 export function createLedger(ledger: Ledger, tables: Omit<Tables, 'generation'>): Promise<void> {
   const { generation } = ledger;
   return ledger.transaction((transaction) => createTables(transaction, { ...tables, generation }));
@@ -125,7 +125,7 @@ export async function migrateLedger(
 ): Promise<void> {
   const { generation } = ledger;
   await ledger.transaction(async (transaction) => {
-    // Made anew, they would be empty, and every load would be repeated beside its rows.
+    // Missing ledgers are not made anew, because they would be empty and every load would be repeated beside its rows.
     const { is_there: isThere } = await transaction.first('has-ledgers', {
       schema: ledgerSchema(generation),
     });

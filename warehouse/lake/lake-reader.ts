@@ -36,7 +36,7 @@ import { readCatalogAddress } from './catalog-address.ts';
 import { knownGeneration, publicationStamp } from './generation.ts';
 import { unreachable } from './ledger.ts';
 
-/** The lake is attached, and access not yet restricted. Replaces an existing file. */
+/** Writes the file of views, replacing an existing one, while the lake is attached and access is not yet restricted. */
 export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
   // Several sessions of one process may write at once, each to its own temporary file.
   const draft = temporaryName(dirname(path));
@@ -86,7 +86,7 @@ interface Opened {
   readonly file: string;
   readonly generation: number;
   readonly instance: Promise<DuckDBInstance>;
-  /** Epoch milliseconds of the bucket's credentials. */
+  /** Epoch milliseconds at which the bucket's credentials were given. */
   givenAt: number;
 }
 
@@ -164,7 +164,7 @@ async function fileAt(path: string): Promise<string | null> {
 
 const stamps = new Map<string, string>();
 
-/** For a publication of another machine. @throws catalog-unreachable */
+/** Takes notice of a publication of another machine. @throws catalog-unreachable */
 export async function noticePublication(path: string, lake: LakeSettings): Promise<void> {
   const stamp = await publicationStamp(readCatalogAddress(lake.catalog));
   const before = stamps.get(path);
@@ -250,7 +250,7 @@ export async function shellStatements(lake: LakeSettings, shellVersion: string):
   return [...statements, catalogSecret(place.address), ...attaching];
 }
 
-/** From billsync's cache when the shell has the same version. */
+/** Loads an extension from billsync's cache when the shell has the same version. */
 function loadingOf(name: ExtensionName, shellVersion: string): readonly string[] {
   const cached = join(extensionCache(duckdbVersion()), `${name}.duckdb_extension`);
   const fits = duckdbVersion().replace(/^v/, '') === shellVersion && existsSync(cached);

@@ -33,7 +33,7 @@ export async function attachBehind(path: string, run: RunStatement): Promise<voi
   await attachForReading(lake, run);
 }
 
-/** Empty for a file with rows. */
+/** Returns the statements that attach a lake; none for a file with rows. */
 export async function shellStatementsFor(
   path: string,
   shellVersion: () => Promise<string>,

@@ -118,16 +118,16 @@ export interface TidyOptions {
   readonly ledger: Ledger;
   readonly now: Date;
   readonly keepMs?: number;
-  /** Fewer small files are not merged, because merging rewrites them. */
+  /** So many small files are needed for a merge, because merging rewrites them. */
   readonly leastFiles?: number;
 }
 
-/** Closing waits for a step. */
+/** A step is short, because closing waits for it. */
 const STEP_ATTEMPTS = 20;
 const STEP_PAUSE_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MIN_FILES = 64;
-/** For one statement, which may merge the files of a whole lake or list a bucket. */
+/** Time limit of one statement, which may merge the files of a whole lake or list a bucket. */
 const LIMIT_MS = 6 * 3_600_000;
 const MERGE =
   "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
@@ -149,7 +149,7 @@ export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
           older_than,
         },
       );
-    // Old snapshots first, then files that no snapshot uses, then files that a writer never registered.
+    // The order is: old snapshots, then files that no snapshot uses, then files that a writer never registered.
     await remove('ducklake_expire_snapshots');
     const { removed } = await remove('ducklake_cleanup_old_files');
     const strays = await remove('ducklake_delete_orphaned_files');
@@ -195,7 +195,7 @@ export class LakeStore implements Store {
       ...{ database, ledgers: ledger, metrics, lingerMs },
       // Limits the connections to PostgreSQL: one load, or one batch of up to 200 files, at a time.
       inTurn: createSemaphore(1),
-      // A new id for each attempt: rows of a failed attempt may remain until tidying.
+      // Each attempt has a new load id, because rows of a failed attempt may remain until tidying.
       numbered: async (load) => ({ ...load, loadId: Number((await ledger.first('next-load-id')).load_id) }),
       transactionsOf: (loads) => this.#transactions(loads),
     });

@@ -117,7 +117,7 @@ const SINGLE_INVOICES = 50;
 /** The presence and the locks of ingest and tidying, the load in progress, everything else. DuckDB has its own (attach-lake.ts). */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
-/** Soon, so that another process that starts finds a free slot of PostgreSQL. */
+/** An unused connection is closed soon, so that another process that starts finds a free slot of PostgreSQL. */
 const UNUSED_MS = 2_000;
 /** A connection in use sends a query four times within this time; PostgreSQL ends that of a frozen process, with its locks. */
 const IDLE_LIMIT_MS = 60_000;
@@ -138,7 +138,7 @@ export interface LedgerOnOne {
 }
 
 interface Presence {
-  /** Resolves when PostgreSQL has ended its connection, or when it was left. */
+  /** Resolves when PostgreSQL has ended the connection of the presence, or when the presence was left. */
   readonly lost: Promise<void>;
   readonly leave: () => void;
 }
@@ -182,7 +182,7 @@ export class Ledger implements Ledgers {
     this.#pool = new pg.Pool({
       ...connectionOptions(address, role),
       ...{ max: CONNECTIONS, idleTimeoutMillis: UNUSED_MS },
-      // Awaited by the pool.
+      // The pool waits for this before it lends the connection.
       onConnect: (client) => prepareConnection(client, { address, generation, idleLimitMs }),
     });
     // The pool replaces a broken idle connection; without a listener the event would end the process.
@@ -359,7 +359,7 @@ export class Ledger implements Ledgers {
     throw replaced;
   }
 
-  /** Or another connection in a process without presence, such as a rebuild. */
+  /** Uses the presence's connection, or another one in a process without presence, such as a rebuild. */
   #withPresent<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     return this.#presentTurn(() => {
       const present = this.#present;
@@ -394,7 +394,7 @@ export class Ledger implements Ledgers {
   }
 }
 
-/** In pg_stat_activity, which keeps 63 bytes. */
+/** The name of a connection in pg_stat_activity, which keeps 63 bytes. */
 export function applicationName(role: string): string {
   return `billsync ${role} ${hostname().slice(0, 30)} pid ${process.pid}`;
 }
@@ -464,7 +464,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
   };
 }
 
-/** Named statements are planned once per connection. */
+/** Runs a named statement, which is planned once per connection. */
 async function queryNamed(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
   const answer = WITHOUT_QUERY.get(name);
   if (answer !== undefined) return answer;
@@ -507,7 +507,7 @@ function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<vo
 
 interface LedgerSession {
   readonly generation: number;
-  /** Of the process of PostgreSQL. */
+  /** The pid of the process of PostgreSQL. */
   readonly pid: unknown;
 }
 
@@ -526,7 +526,7 @@ const SESSION = {
   DateStyle: 'ISO, YMD',
   default_transaction_isolation: 'read committed',
 };
-/** For the connections, and so the locks, of lost machines. Not there for a socket. */
+/** Keepalives end the connections, and so the locks, of lost machines. A socket has none. */
 const KEEPALIVES = {
   tcp_keepalives_idle: '20',
   tcp_keepalives_interval: '10',
@@ -559,7 +559,7 @@ async function prepareConnection(
   sessions.set(client, { generation, pid: row?.pid });
 }
 
-/** Of several statements in one text, for which `pg` returns an array. */
+/** The last row of the last of several statements in one text, for which `pg` returns an array. */
 function rowOfLast(result: pg.QueryResult<Row>): Row | undefined {
   return [result].flat().at(-1)?.rows[0];
 }

@@ -77,7 +77,7 @@ export interface PrepareLake {
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
-  /** false for a rebuild: readers see it only when it is complete. */
+  /** False for a rebuild, which readers see only when it is complete. */
   readonly isPublished?: boolean;
 }
 
@@ -148,7 +148,7 @@ async function catchUpLake(
       await ledger.all('mark-recorded', { load_id: loadId });
     },
   });
-  // Needed without missing loads too: a process may have ended after it repeated the last one.
+  // Load ids are skipped without missing loads too, because a process may have ended after it repeated the last one.
   await ledger.all('skip-load-ids', { highest: caughtUp.highest });
   await recordUnrecorded(ledger, archive, log);
   return caughtUp;

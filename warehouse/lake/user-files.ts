@@ -69,7 +69,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
     return (row as FileRow | undefined) ?? null;
   }
 
-  /** Repeated when the file was changed meanwhile. @returns false when `to` returns null */
+  /** Changes a file, and again when it was changed meanwhile. @returns false when `to` returns null */
   async function update(
     name: 'replace' | 'append',
     path: string,

@@ -34,7 +34,7 @@ export function storedRecordKey({ kind, subject }: Pick<StoredRecord, 'kind' | '
   return `${kind} ${subject}`;
 }
 
-/** null: the fact makes no record. */
+/** Returns null for a fact that makes no record. */
 export function storedRecordOfFact(fact: Fact): string | null {
   if (!isTraced(fact)) return null;
   const { kind } = fact;
@@ -65,7 +65,7 @@ export function countsOf(records: readonly StoredRecord[]): Counts {
   return new Map(records.map((record) => [storedRecordKey(record), record.lines]));
 }
 
-/** The invoice id only if all facts of the kind are about one invoice. */
+/** Names the invoice id only when all facts of the kind are about one invoice. */
 export function lackingFacts(
   lacking: readonly StoredRecord[],
 ): readonly { readonly kind: string; readonly invoiceId: string | null; readonly lines: number }[] {

@@ -13,7 +13,7 @@ import {
 } from './invoice-lines.ts';
 
 interface Placed {
-  /** The version after which it was recorded; a load has its own. */
+  /** The version after which the line was recorded; a load has its own. */
   readonly version: number;
   /** ISO 8601 UTC. */
   readonly at: string;
@@ -71,7 +71,7 @@ interface Ruling {
 
 class Candidates {
   readonly loads: LoadLine[] = [];
-  /** By announced hash, the order of its newest announcement. */
+  /** For each announced hash, the order of its newest announcement. */
   readonly #announced = new Map<string, string>();
   readonly #answered = new Set<string>();
   readonly #rulings: Ruling[] = [];
@@ -129,7 +129,7 @@ class Candidates {
     return isAnnounced ? 'announced' : null;
   }
 
-  /** What the service named last, in an answer. */
+  /** The hash that the service named last in an answer. */
   get lastAnswer(): string | null {
     return [...this.#rulings].findLast(({ overruled }) => overruled === null)?.sha256 ?? null;
   }
@@ -145,12 +145,12 @@ function hashesOf({ file_sha256: sha256, encoded_sha256: encoded }: LoadLine): r
   return encoded === null ? [sha256] : [sha256, encoded];
 }
 
-/** The service named the hash of the file in an answer, not only in an event. */
+/** Whether the service named the hash of the file in an answer, not only in an event. */
 function isAnsweredLoad(load: LoadLine): boolean {
   return load.file_source !== 'event' && load.announced_sha256 === load.file_sha256;
 }
 
-/** Of equal times the one received later is the newer one. */
+/** The order of an announcement; of equal times the one received later is the newer one. */
 function announcementOrder({ event_time: time, recorded_at: receivedAt, event_id: id }: Evidence): string {
   return time + receivedAt + (id ?? '');
 }
@@ -191,7 +191,7 @@ export function countingChanges(
   return changes;
 }
 
-/** Whether the service named the hash of the load in an answer, or only an event did; null: neither. */
+/** Whether the service named the hash of the load in an answer, or only an event did; null when neither did. */
 export function namedBy(load: LoadLine, lines: InvoiceLines): 'named' | 'announced' | null {
   return candidatesOf(lines).namedBy(load);
 }
@@ -208,7 +208,7 @@ export function isDenied(load: LoadLine, lines: InvoiceLines): boolean {
 export interface NamedHash {
   readonly sha256: string;
   readonly sizeBytes: number | null;
-  /** null: the service named the hash in an answer. */
+  /** The event that announced the hash; null when the service named it in an answer. */
   readonly eventId: string | null;
   readonly recordedAt: string | null;
 }
@@ -239,7 +239,7 @@ export function unheeded(load: LoadLine, { evidence }: InvoiceLines): NamedHash 
   return { sha256, sizeBytes, eventId, recordedAt };
 }
 
-/** The newest first. */
+/** Returns the announcements, the newest first. */
 function announcements(evidence: readonly Evidence[]): readonly Evidence[] {
   return evidence
     .filter(({ announced_sha256 }) => announced_sha256 !== null)
@@ -256,7 +256,7 @@ export function namedHashes({ evidence, loads, attention }: InvoiceLines): reado
   return [...new Set(named.filter((hash) => hash !== null))].sort();
 }
 
-/** null: the load counts. */
+/** Returns null when the load counts. */
 export function outrankedBy(
   load: LoadLine,
   current: LoadLine | null,

@@ -25,7 +25,7 @@ export function discrepanciesOf(
   ];
 }
 
-/** A load without a named hash is refused for these. */
+/** Contradictions for which a load without a named hash is refused. */
 export function contradictions(
   stated: Pick<HeaderCells, 'stated_total' | 'stated_shipments' | 'currency_code'>,
   load: Pick<LoadLine, 'shipments' | 'billing_cost' | 'currencies'>,
@@ -72,7 +72,7 @@ function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): rea
   const named = unheeded(load, lines) ?? namedHash(lines);
   if (named === null) return [];
   const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
-  // Hash and size were announced of the file as HTTP encoded it.
+  // The hash fits when it was announced of the file as HTTP encoded it.
   if (hash === load.encoded_sha256) return [];
   const recorded_at = latest([load.loaded_at, named.recordedAt ?? load.loaded_at]) ?? load.loaded_at;
   const of = { file_sha256: load.file_sha256, event_id, recorded_at };

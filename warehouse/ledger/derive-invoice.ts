@@ -96,7 +96,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
 interface CountingSpan {
   readonly since: string;
   readonly load_id: number | null;
-  /** Since when it was void; null: it counted. */
+  /** Since when the invoice was void; null when it counted. */
   readonly voided_at: string | null;
 }
 

@@ -27,7 +27,7 @@ export function statusOf({ event_type: type, invoice_status: status }: Evidence)
   return isEventType(type) ? EVENTS[type].status : status;
 }
 
-/** Details without a known status rank below all. */
+/** The rank that a line states; details without a known status rank below all. */
 export function rankOf(line: Evidence): Rank {
   const status = statusOf(line);
   return isWebhookStatus(status) ? RANK_OF_STATUS[status] : 'nothing';
@@ -81,18 +81,18 @@ const VOID_UNCONFIRMED = 'void-unconfirmed';
 
 interface Span {
   readonly since: string;
-  /** null: to the present. */
+  /** The end of the span; null when it lasts to the present. */
   readonly until: string | null;
 }
 
 export interface DerivedVoid {
-  /** ISO 8601 UTC; null: not voided. */
+  /** Since when the invoice is void, in ISO 8601 UTC; null when it is not. */
   readonly voidedAt: string | null;
   readonly basis: VoidBasis | null;
   readonly restoredAt: string | null;
-  /** When the invoice was void, in order and apart from each other. */
+  /** The spans in which the invoice was void, in order and apart from each other. */
   readonly spans: readonly Span[];
-  /** The service denies the void, or the invoice is excluded: a person is needed. */
+  /** The line that needs a person, because the service denies the void or the invoice is excluded. */
   readonly denial: AttentionLine | null;
 }
 

@@ -41,7 +41,7 @@ export interface IngestRequest {
 export interface Ingested {
   readonly events: number;
   readonly changes: number;
-  /** Without records that were reported before. */
+  /** Records that were set aside, without those that were reported before. */
   readonly setAside: readonly SetAside[];
   readonly readAgain: readonly string[];
 }
@@ -292,7 +292,7 @@ async function ingestEntries<Line>(
   return { fresh: before.fresh + after.fresh, setAside: [...before.setAside, ...after.setAside] };
 }
 
-/** An upsert costs five times as much. */
+/** The cursor is updated or inserted, since an upsert costs five times as much. */
 async function moveCursor(
   session: Statements,
   cursor: { readonly stream: string; readonly position: string },
@@ -301,7 +301,7 @@ async function moveCursor(
   if (moved.length === 0) await session.all('insert-cursor', cursor);
 }
 
-/** Those that were not in the ledger, or only as quarantined. */
+/** Inserts events and returns those that were not in the ledger, or only as quarantined. */
 export async function insertEvents(session: Statements, events: readonly ArchivedEvent[]): Promise<Taken> {
   // A statement must not have an id twice; the first record is the one that the archive keeps.
   const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
@@ -335,7 +335,7 @@ export async function insertEvents(session: Statements, events: readonly Archive
   };
 }
 
-/** Inside the caller's transaction; the caller refreshes the invoices. */
+/** Inserts facts inside the caller's transaction; the caller refreshes the invoices. */
 export async function insertFacts(session: Statements, facts: readonly Fact[]): Promise<Taken> {
   const { invoiceIds, ...lines } = factLines(facts);
   for (const [name, batch] of Object.entries(lines)) {
@@ -351,7 +351,7 @@ function oldest(instants: readonly string[]): string {
   return instants.map((at) => instant(at) ?? at).sort()[0] ?? '-infinity';
 }
 
-/** Inside the caller's transaction. @returns records that were not set aside before */
+/** Sets records aside inside the caller's transaction. @returns those that were not set aside before */
 export async function insertSetAside(
   statements: Statements,
   records: readonly SetAside[],

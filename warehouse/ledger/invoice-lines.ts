@@ -25,7 +25,7 @@ export interface Evidence extends HeaderCells {
   readonly recorded_at: string;
   /** By the sender's clock, at most two minutes after its receipt. */
   readonly event_time: string;
-  /** Of details: rising in the order of the ledger; null: an event. */
+  /** Number of a details response, rising in the order of the ledger; null for an event. */
   readonly entry: number | null;
   readonly event_id: string | null;
   readonly event_type: string | null;
@@ -42,7 +42,7 @@ export interface LoadLine {
   readonly file_sha256: string;
   readonly announced_sha256: string | null;
   readonly encoded_sha256: string | null;
-  /** Imported although the service had named the hash of another file. */
+  /** The file was imported although the service had named the hash of another one. */
   readonly is_denied: boolean;
   /** A spreadsheet seems to have changed its cells, and the operator accepted that. */
   readonly is_damaged: boolean;
@@ -68,7 +68,7 @@ export interface AttentionLine {
    */
   readonly kind: 'failure' | 'restored' | 'version' | 'hash' | 'excluded' | null;
   readonly decided_by: string | null;
-  /** The chosen file (`version`) or the named hash (`hash`). */
+  /** The hash of the chosen file (`version`), or the named hash (`hash`). */
   readonly file_sha256: string | null;
   /** The newest version that the ledger had; null: the writer does not know the versions. */
   readonly after_version: number | null;
@@ -79,7 +79,7 @@ export interface AttentionLine {
 export interface InvoiceLines {
   readonly evidence: readonly Evidence[];
   readonly loads: readonly LoadLine[];
-  /** In the order of the ledger. */
+  /** Lines of attention in the order of the ledger. */
   readonly attention: readonly AttentionLine[];
 }
 
@@ -106,9 +106,9 @@ export interface InvoiceRow extends HeaderCells {
   readonly void_basis: VoidBasis | null;
   readonly restored_at: string | null;
   readonly last_version: number;
-  /** Since when the current load counts, or is void as now; null: nothing is loaded. */
+  /** Since when the current load counts, or is void as now; null when nothing is loaded. */
   readonly counts_since: string | null;
-  /** JSON list of earlier spans, each with `load_id`, `voided_at`, `since` and `until`; null: none. */
+  /** JSON list of earlier spans, each with `load_id`, `voided_at`, `since` and `until`; null when there is none. */
   readonly past_counts: string | null;
 }
 

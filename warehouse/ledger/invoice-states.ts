@@ -1,4 +1,4 @@
-/** The only writer of `invoice_state`. */
+/** This module is the only writer of `invoice_state`. */
 
 import assert from 'node:assert/strict';
 import { camelCase, type Statements } from '../duckdb/statements.ts';
@@ -100,7 +100,7 @@ export async function writeInvoices(
     if (invoice !== null) derived.set(id, invoice);
   }
   if (derived.size === 0) return derived;
-  // Deleted and inserted, never updated: DuckDB can lose an update from null to a text (ADR 12).
+  // Rows are deleted and inserted, never updated, because DuckDB can lose an update from null to a text (ADR 12).
   await deleteStates(session, derived, stored);
   const fresh = [...derived.keys()].filter((id) => !stored.has(id));
   if (fresh.length > 0) await session.all('claim-invoices', { invoice_ids: fresh.join(',') });

@@ -4,7 +4,7 @@ import type { InvoiceHeader } from '../../lib/wire/invoice-event.ts';
 
 type Line = Readonly<Record<string, string | number | boolean | null>>;
 
-/** By the ledger that they belong to (`<name>_ledger`). */
+/** Lines of facts by the ledger that they belong to (`<name>_ledger`). */
 export interface FactLines {
   readonly duplicate: readonly Line[];
   readonly file: readonly Line[];
@@ -112,12 +112,12 @@ export function instant(text: string): string | null {
   return Number.isNaN(at.getTime()) || !/^(?!0000)\d{4}-/.test(at.toISOString()) ? null : at.toISOString();
 }
 
-/** null for a number that no column can store; the archive keeps the original. */
+/** Returns null for a number that no column can store; the archive keeps the original. */
 function countOrNull(value: number | null | undefined): number | null {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null;
 }
 
-/** null for text that cannot be compared with a sum. */
+/** Returns null for text that cannot be compared with a sum. */
 function amountOrNull(text: string | null | undefined): string | null {
   return typeof text === 'string' && /^-?\d+(?:\.\d+)?$/.test(text) ? text : null;
 }

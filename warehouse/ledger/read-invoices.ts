@@ -26,7 +26,7 @@ export interface DueRequest {
   readonly limit: number;
   /** Loaded invoices are rechecked until this many days after the invoice date. */
   readonly recheckDays: number;
-  /** The partner of invoices that no event announced; null: such invoices are left out. */
+  /** The partner of invoices that no event announced; null leaves such invoices out. */
   readonly partnerId: string | null;
   /** Whether voids that only an event reported are unfinished; true by default. */
   readonly confirmVoids?: boolean;
@@ -48,14 +48,14 @@ export interface RemovableFile {
   readonly tenantId: string | null;
   readonly partnerTenantId: string | null;
   readonly why: 'voided' | 'replaced' | 'never-loaded';
-  /** null: never loaded. */
+  /** Number of loaded shipments; null when the invoice was never loaded. */
   readonly shipments: number | null;
-  /** Decimal text, of the rows in `currencyCode`; null: never loaded. */
+  /** Decimal text, of the rows in `currencyCode`; null when the invoice was never loaded. */
   readonly billingCost: string | null;
   readonly currencyCode: string | null;
 }
 
-/** Oldest first. */
+/** Reads invoices, the oldest first. */
 export async function readInvoices(
   database: Pick<Ledgers, 'all'>,
   { states = [] }: { readonly states?: readonly InvoiceState[] },
@@ -68,7 +68,7 @@ export async function readInvoices(
   return invoices.filter((invoice) => invoice !== null);
 }
 
-/** @returns in their order; null: unknown, or not a UUID */
+/** @returns the invoices in the order of the ids; null for one that is unknown, or no UUID */
 export async function readInvoicesOf(
   database: Pick<Ledgers, 'all'>,
   invoiceIds: readonly string[],
@@ -106,7 +106,7 @@ export async function readDue(ledgers: Ledgers, request: DueRequest): Promise<Du
 }
 
 export interface Unconfirmed {
-  /** Received before our partner was known. */
+  /** Invoices whose events were received before our partner was known. */
   readonly unchecked: readonly (DueInvoice & { readonly voidBasis: VoidBasis | null })[];
   /** Loaded files that only an event has named, and invoices that the service did not know. */
   readonly announced: readonly (DueInvoice & {
@@ -114,7 +114,7 @@ export interface Unconfirmed {
     readonly fileSha256: string;
     readonly encodedSha256: string | null;
   })[];
-  /** An invoice that the service has named itself; null: none. */
+  /** An invoice that the service has named itself; null when there is none. */
   readonly confirmed: string | null;
 }
 

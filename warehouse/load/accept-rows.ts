@@ -80,7 +80,7 @@ function lineOf(load: FileLoad, totals: readonly Row[], lines: InvoiceLines): Ne
   };
 }
 
-/** Most rows first; ties by code, so that a rebuild has the same result. */
+/** Orders currencies by rows, the most first, and ties by code, so that a rebuild has the same result. */
 function byWeight(a: Row, b: Row): number {
   const order = Number(b.shipments) - Number(a.shipments);
   if (order !== 0) return order;
@@ -105,7 +105,7 @@ function refuseUnprovedEmptiness({ file, announcedSha256 }: FileLoad, lines: Inv
  * discrepancy to report, not a reason to withhold what was billed.
  */
 function refuseUnproved(line: NewLine, lines: InvoiceLines): void {
-  // Also by an earlier event or response: a person may import the file before a worker fetches it.
+  // An earlier event or response may have named the hash, when a person imports the file before a worker fetches it.
   if (isNamed(line, lines)) return;
   const derived = deriveInvoice({ ...lines, loads: [...lines.loads, line] });
   const header = deriveInvoice(lines)?.row;

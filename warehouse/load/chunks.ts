@@ -22,7 +22,7 @@ export interface Chunks {
   discard(): Promise<void>;
 }
 
-/** In bytes; without `end`. */
+/** A range of bytes, without the one at `end`. */
 interface Range {
   readonly start: number;
   readonly end: number;

@@ -163,7 +163,7 @@ async function clearRows(session: Session, ledger: Statements, loads: readonly F
   await session.all('remove-rows', { load_ids: `[${ids.join(', ')}]` });
 }
 
-/** Inside the transaction that inserts the loads: a void or a second load of the file is seen here. */
+/** Lines are read inside the transaction that inserts the loads, where a void or a second load of the file is seen. */
 async function readLines(
   ledger: Statements,
   loads: readonly FileLoad[],
@@ -234,7 +234,7 @@ export function loadedRows(
 
 type FileOfInvoice = Pick<LoadRequest, 'invoiceId' | 'sha256'>;
 
-/** null: the file has to be loaded. The transaction of the load checks again. */
+/** Returns null for a file that has to be loaded. The transaction of the load checks again. */
 export async function knownLoads(
   ledgers: Ledgers,
   loads: readonly FileOfInvoice[],
