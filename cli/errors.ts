@@ -108,7 +108,7 @@ function machineProblemIn(error: Error): string | null {
 
 const NOT_INSTALLED = new Set(['ERR_DLOPEN_FAILED', 'ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
-/** By name, so that commands do not load the class. */
+/** The error is recognized by its name, so that commands do not load the class. */
 function isWorkflowMissing({ name }: Error): boolean {
   return name === 'WorkflowNotFoundError';
 }

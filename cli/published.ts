@@ -1,4 +1,4 @@
-/** Never the writer's file, so a running worker is not disturbed. */
+/** Commands read the published copy and never the writer's file, so that a running worker is not disturbed. */
 
 import { join } from 'node:path';
 import type { Settings } from '../lib/config/settings.ts';

@@ -149,7 +149,7 @@ export function settingFlags(flags: SharedFlags): Record<string, string> {
   return texts;
 }
 
-/** For options that are durations in seconds. A longer timer of Node would fire at once. */
+/** Reads an option that is a duration in seconds; a longer timer of Node would fire at once. */
 export function seconds(text: string): number {
   const value = positiveInteger(text);
   if (value <= MAX_TIMER_SECONDS) return value;
@@ -178,7 +178,7 @@ export function instant(text: string): string {
   throw new InvalidArgumentError(`It must be ${forms}.`);
 }
 
-/** A date means its end in UTC. @returns ISO 8601 UTC, exclusive */
+/** Reads an option that is an instant; a date means its end in UTC. @returns ISO 8601 UTC, exclusive */
 export function endInstant(text: string): string {
   const start = instant(text);
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(Date.parse(start) + 86_400_000).toISOString() : start;

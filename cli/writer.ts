@@ -1,4 +1,4 @@
-/** Requested from the running worker through Temporal, or done here with the lock when no worker runs. */
+/** Work of the writer is requested from the running worker through Temporal, or done here with the lock when none runs. */
 
 import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';

@@ -38,10 +38,10 @@ export type ExtraTable = (typeof EXTRA_TABLES)[number];
 export interface ReportParameter {
   readonly name: string;
   readonly type: ParameterType;
-  /** null: any value. */
+  /** The values that the parameter may have; null allows any. */
   readonly choices: readonly string[] | null;
   readonly takesSeveral: boolean;
-  /** Text as typed; null: null is bound unless a value is given. */
+  /** The default as typed; null binds null unless a value is given. */
   readonly default: string | null;
   readonly about: string;
 }
@@ -80,7 +80,7 @@ export interface ReportDefinition {
   readonly means: string;
   readonly order: string;
   readonly limits: string;
-  /** Only where the column's type does not decide it. */
+  /** Units of columns, only where the column's type does not decide it. */
   readonly units: Readonly<Record<string, string>>;
   readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];

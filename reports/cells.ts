@@ -5,12 +5,12 @@ export interface ReportColumn {
   readonly name: string;
   readonly label?: string;
   readonly type: ColumnType;
-  /** Digits after the point of a `decimal`, else 0. */
+  /** Digits after the point of a `decimal`; 0 for other types. */
   readonly scale: number;
-  /** `money`: the row's `currency_code`; null: no unit. */
+  /** The unit; `money` means the row's `currency_code`, null that there is none. */
   readonly unit: string | null;
   readonly align: 'left' | 'right';
-  /** true: a terminal may leave it out; files always contain it. */
+  /** True when a terminal may leave the column out; files always contain it. */
   readonly isDetail: boolean;
 }
 

@@ -12,7 +12,7 @@ import { type ReportRequest, runReport } from './report-session.ts';
 const TIMES = ['month', 'week', 'ship_month', 'carrier_invoice_date'];
 const SIDES = ['billing_cost', 'shipments', 'cost_per_shipment'] as const;
 
-/** Whether another period can have the same rows. */
+/** Whether rows of the report can be compared with those of another period. */
 export function isComparable({
   drilldowns: [drilldown],
   groupColumns,
@@ -104,7 +104,7 @@ function amountOf(row: ReportRow | undefined): bigint {
   return toTenThousandths(String(row?.billing_cost ?? '0'));
 }
 
-/** Ten-thousandths in; two decimals out, half away from zero. null: the whole is not above zero. */
+/** The percentage with two decimals, rounded half away from zero; null when the whole is not above zero. */
 export function percentOf(part: bigint, whole: bigint): string | null {
   if (whole <= 0n) return null;
   const hundredths = dividedHalfAway(part * 10_000n, whole);

@@ -93,7 +93,7 @@ export function comparesDays({ sources, parameters }: ReportDefinition): boolean
   return sources.includes('budget') || parameters.some(({ name }) => name === 'second_from');
 }
 
-/** The periods of the rows, or the months of a budget from first to last. */
+/** The days that are compared: the periods of the rows, or the months of a budget from first to last. */
 export async function comparedDays(
   { completeness }: { readonly completeness: (days: Days) => Promise<Completeness> },
   { rows, head: { filters } }: Pick<ReportResult, 'rows' | 'head'>,

@@ -22,7 +22,7 @@ export interface Drilldown {
 
 interface Binding {
   readonly column: string;
-  /** The name in the target; `$name`: the value of that parameter. */
+  /** The name of the filter in the target; `$name` takes the value of that parameter. */
   readonly as: string;
   readonly isOptional: boolean;
 }
@@ -30,7 +30,7 @@ interface Binding {
 export interface CellDrilldown {
   readonly target: DrilldownTarget;
   readonly fields: Readonly<Record<string, string>>;
-  /** The total that the cell equals; null: the cell is only computed from those rows. */
+  /** The total that the cell equals; null when the cell is only computed from those rows. */
   readonly total: string | null;
 }
 
@@ -57,7 +57,7 @@ interface DrilldownSource {
   readonly head: { readonly parameters: Readonly<Record<string, string | null>> };
 }
 
-/** Uses the fields that all rows share; null: there is no target. */
+/** Leads to the fields that all rows share; null when there is no target. */
 export function drilldownOfCell(
   { drilldowns, result }: { readonly drilldowns: readonly Drilldown[]; readonly result: DrilldownSource },
   rows: readonly ReportRow[],
@@ -76,7 +76,7 @@ export function drilldownOfCell(
     const values = new Set(rows.map((row) => row[binding.column] ?? null));
     const [value = null] = values;
     if (values.size > 1) {
-      // Of such a column an empty cell means all, so the rows count lines more than once.
+      // An empty cell of an optional column means all, so the rows count lines more than once.
       if (binding.isOptional) isWhole = false;
       continue;
     }
@@ -128,7 +128,7 @@ function pairsOf(items: readonly string[]): Readonly<Record<string, string>> {
   );
 }
 
-/** The items between commas. */
+/** Splits a text at its commas. */
 export function listOf(text: string): readonly string[] {
   return text
     .split(',')

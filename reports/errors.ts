@@ -35,7 +35,7 @@ export class ReportError extends errorClass({
 
 type ReportErrorCode = ReportError['code'];
 
-/** @param codes none means any */
+/** @param codes any code when none is given */
 export function isReportError(error: unknown, ...codes: readonly ReportErrorCode[]): error is ReportError {
   return error instanceof ReportError && (codes.length === 0 || codes.includes(error.code));
 }

@@ -9,7 +9,7 @@ import type { AppliedFilters } from './report-filters.ts';
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
   readonly given: string;
-  /** The spelling of the file; a tenant or partner with its id. Empty: no match. */
+  /** What was found, in the file's spelling, a tenant or partner with its id; empty when nothing matches. */
   readonly matched: readonly string[];
   readonly nearest: readonly string[];
 }
@@ -30,7 +30,7 @@ type Named = 'carriers' | 'zones' | 'currencies';
 const SINGULAR = { carriers: 'carrier', zones: 'zone', currencies: 'currency' } as const;
 
 export interface Partner {
-  /** '' for invoices without a known partner. */
+  /** The id that is compared; '' for invoices without a known partner. */
   readonly key: string;
   readonly name: string | null;
 }
@@ -52,7 +52,7 @@ export function matchPartners(
   return match('partner', given, candidates);
 }
 
-/** By id, the partner's id, or any present or former name; an exact spelling wins. */
+/** Finds tenants by id, the partner's id, or any present or former name; an exact spelling wins. */
 export async function matchTenants(
   file: PublishedFile,
   given: AppliedFilters['tenants'],

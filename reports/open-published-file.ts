@@ -12,15 +12,15 @@ export type SessionRow = Readonly<Record<string, unknown>>;
 
 export interface PublishedFile {
   readonly path: string;
-  /** Values are bound by name. Without values the statement is planned once. */
+  /** Runs a statement with values bound by name. Without values it is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
-  /** The session runs nothing else meanwhile. */
+  /** Streams the rows; the session runs nothing else meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
   /** Runs a statement of `session/`. */
   run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<readonly SessionRow[]>;
-  /** For a statement that depends on no filter; read once for all sessions of the file. */
+  /** The rows of a statement that depends on no filter, which are read once for all sessions of the file. */
   cachedRows(name: string): Promise<readonly SessionRow[]>;
-  /** Depends on the file alone; computed once for all its sessions. */
+  /** A value that depends on the file alone and is computed once for all its sessions. */
   cached<T>(key: string, compute: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
   close(): void;
@@ -143,7 +143,7 @@ export interface TimeLimit {
   readonly file: Pick<PublishedFile, 'connection'>;
   readonly name: string;
   readonly timeLimitMs: number;
-  /** Milliseconds since the epoch; calls may share one. */
+  /** The deadline in milliseconds since the epoch, which several calls may share. */
   readonly deadline: number;
 }
 

@@ -15,7 +15,7 @@ import { appendCell, COLUMNS, cellProblem, createTable, rowName, UNIQUE } from '
 /** Paths of CSV files; `table-columns.ts` has their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
-/** Relative to the data folder, for messages. */
+/** The folder of report files relative to the data folder, for messages. */
 export const REPORT_FILES = 'user/report-files';
 
 const WITHOUT: Readonly<Partial<Record<ExtraTable, string>>> = {
@@ -62,7 +62,7 @@ interface LoadedTable {
   readonly rows: number;
 }
 
-/** null: it is not given, and its table is empty. */
+/** Loads a table; null when its file is not given, and the table is empty. */
 async function loadTable(
   file: PublishedFile,
   name: ExtraTable,
@@ -85,7 +85,7 @@ export async function checkTable(file: PublishedFile, name: ExtraTable, csv: Csv
 const MAX_NAMED_ROWS = 5;
 const MATCHED_ROWS = new URL('./session/matched-rows.sql', import.meta.url);
 
-/** Matches loaded lines without filters. */
+/** Counts the rows that match loaded lines, without filters. */
 async function matchedRows(file: PublishedFile, { name, path, rows }: LoadedTable): Promise<string> {
   const matched = statementIn(MATCHED_ROWS, name);
   await createSharedViews(file, matched);
@@ -108,7 +108,7 @@ async function rateWeights(file: PublishedFile, isGiven: boolean): Promise<void>
     await file.run('no-rated-weights');
     return;
   }
-  // Starts from the lines as they were before an earlier file was applied.
+  // The statements start from the lines as they were before an earlier file was applied.
   for (const statement of [
     'loaded-shipments',
     'rated-weights',

@@ -33,7 +33,7 @@ export function bindParameters(
   return { bound, texts };
 }
 
-/** Dates and instants are checked text, which the query casts. */
+/** Binds a value; dates and instants are checked text, which the query casts. */
 function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
   switch (parameter.type) {
     case 'text':

@@ -8,7 +8,7 @@ export interface Period {
   readonly to: string;
 }
 
-/** null: no bound. */
+/** A period of days; null is no bound. */
 export interface Days {
   readonly from: string | null;
   readonly to: string | null;

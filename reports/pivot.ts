@@ -6,13 +6,13 @@ import type { ReportResult } from './report-result.ts';
 
 export interface Pivoted {
   readonly result: ReportResult;
-  /** null for sums and empty cells. */
+  /** The row from which a cell was made; null for sums and empty cells. */
   readonly origin: (row: ReportRow, column: string) => ReportRow | null;
 }
 
 const VALUE = 'billing_cost';
 const MAX_PIVOT_COLUMNS = 60;
-/** Columns whose values are numbers, at least in part. */
+/** Columns that are ordered by size, because their values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
 /** The groups of a report of costs, without ids; none if rows are lines. */
@@ -125,7 +125,7 @@ export function byText(one: ReportCell | undefined, other: ReportCell | undefine
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 
-/** Leading numbers by size (`5`, `3 to 5 lb`, `over 150 lb`), then text, null last. */
+/** Orders leading numbers by size (`5`, `3 to 5 lb`, `over 150 lb`), then text; null is last. */
 export function bySize(one: ReportCell | undefined, other: ReportCell | undefined): number {
   const [left, right] = [sizeOf(one), sizeOf(other)];
   if (left === right) return byText(one, other);

@@ -35,14 +35,14 @@ export interface Prepared {
   readonly filters: AppliedFilters;
   readonly publication: number;
   readonly level: ReportLevel;
-  /** With the filters; read once. */
+  /** Counts of each level with the filters, which are read once. */
   readonly count: () => Promise<readonly LevelCount[]>;
-  /** By default of the filters' period, computed once. */
+  /** Completeness of the given days, by default of the filters' period; computed once. */
   readonly completeness: (days?: Days) => Promise<Completeness>;
   readonly all: readonly LevelSize[];
   readonly asOf: string;
   readonly matches: readonly FilterMatch[];
-  /** A report runs once for each; null: the file has no partner. */
+  /** The partners, for each of which a report runs; null when the file has none. */
   readonly partners: readonly (string | null)[];
 }
 
@@ -131,7 +131,7 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
-/** @param partners null: all; '': invoices without a known partner */
+/** @param partners null means all, '' invoices without a known partner */
 async function levelsIn(
   file: PublishedFile,
   { asKnownOn }: AppliedFilters,
@@ -168,7 +168,7 @@ export function withCounts(
   });
 }
 
-/** Partner level only if no other invoices exist. */
+/** Chooses the partner level only when no other invoices exist. */
 function chooseLevel(counts: readonly LevelSize[]): ReportLevel {
   const loaded = counts.filter((count) => count.allShipments > 0);
   const known = loaded.length > 0 ? loaded : counts.filter((count) => count.allInvoices > 0);
@@ -181,7 +181,7 @@ export function levelsOf(level: ReportLevel): readonly string[] {
   return level === 'partner' ? ['partner'] : ['tenant', 'unknown'];
 }
 
-/** In order of creation: a later one may read those before it. */
+/** Shared tables in the order of their creation, since a later one may read those before it. */
 const SHARED = new Map(SHARED_FILES.flatMap((file) => [...statementsIn(file)]));
 
 /** The statement `cell-prices` creates the view, macro or table `cell_prices`. */

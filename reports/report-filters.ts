@@ -10,14 +10,14 @@ export type DateBasis = (typeof DATE_BASES)[number];
 export interface ReportFilters extends PeriodInput {
   /** `ship-date` or `invoice-date` (the CSV's Invoice Generation Date). */
   readonly by?: string | undefined;
-  /** By id or name. Partners are never summed: without a filter each has its own rows. */
+  /** Partners by id or name. They are never summed, so without a filter each has its own rows. */
   readonly partners?: readonly string[] | undefined;
-  /** By id, the partner's id, or name. */
+  /** Tenants by id, the partner's id, or name. */
   readonly tenants?: readonly string[] | undefined;
   readonly carriers?: readonly string[] | undefined;
   readonly zones?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
-  /** undefined: tenant level, unless only partner-level invoices exist. */
+  /** The level; undefined means tenant level, unless only partner-level invoices exist. */
   readonly level?: string | undefined;
   /** ISO 8601 instant, or a date, which means its end in UTC. */
   readonly asKnownOn?: string | undefined;
@@ -48,7 +48,7 @@ export interface AppliedFilters {
   readonly carriers: readonly string[];
   readonly zones: readonly string[];
   readonly currencies: readonly string[];
-  /** null: chosen by the levels in the file. */
+  /** The level; null when the levels in the file choose it. */
   readonly level: ReportLevel | null;
   /** ISO 8601 UTC with milliseconds. */
   readonly asKnownOn: string | null;
@@ -69,7 +69,7 @@ export function checkFilters(filters: ReportFilters, now = new Date()): AppliedF
   };
 }
 
-/** UTC with milliseconds; a date means its end in UTC. @throws ReportError */
+/** Returns the instant in UTC with milliseconds; a date means its end in UTC. @throws ReportError */
 export function checkInstant(filter: string, value: string): string {
   const day = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);
   if (day?.[1]) {

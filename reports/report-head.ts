@@ -70,7 +70,7 @@ export function limitNotes(rows: number, found: number): readonly string[] {
   return rows < found ? [`${rows} of ${found} rows: the limit leaves out the others.`] : [];
 }
 
-/** Two decimals, rounded down, so that 100.00 means all; null: no shipments. */
+/** The share with two decimals, rounded down, so that 100.00 means all; null without shipments. */
 function provedPercent(shipments: number, proved: number): string | null {
   if (shipments === 0) return null;
   const hundredths = (BigInt(proved) * 10_000n) / BigInt(shipments);

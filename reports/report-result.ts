@@ -21,7 +21,7 @@ import type { FilterMatch } from './match-filters.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
-/** Full sentences; null: does not apply. */
+/** What is missing, in full sentences; null when it does not apply. */
 export interface Completeness {
   readonly stillOpen: string | null;
   readonly notCounted: string | null;
@@ -39,12 +39,12 @@ export interface ReportHead {
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
-  /** Rows without the limit. */
+  /** Number of rows without the limit. */
   readonly found: number;
   readonly shipments: number;
   /** Kilograms are converted at 2.2046226218. */
   readonly weighed: { readonly inPounds: number; readonly inKilograms: number; readonly without: number };
-  /** Share with files proved by hash or header, two decimals; null: no shipments. */
+  /** Share of shipments in files proved by hash or header, with two decimals; null without shipments. */
   readonly provedPercent: string | null;
   readonly completeness: Completeness;
   readonly files: readonly string[];
@@ -69,7 +69,7 @@ export interface ReportResult {
   readonly rows: readonly ReportRow[];
   /** Sentences about files that are not given, without which the report compares nothing, or knows less. */
   readonly missing?: readonly string[];
-  /** Can be summed within a currency and partner. */
+  /** Columns that can be summed within a currency and partner. */
   readonly summed?: readonly string[];
   /** Sums of all rows by partner and currency, with their number (`rows`), if the limit leaves some out. */
   readonly whole?: readonly ReportRow[];

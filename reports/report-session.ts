@@ -32,7 +32,7 @@ export interface SessionRequest {
   readonly databasePath: string;
   readonly filters?: ReportFilters;
   readonly tables?: OptionalTables;
-  /** For the whole session; 60 000 by default. */
+  /** Time limit of the whole session in milliseconds; 60 000 by default. */
   readonly timeLimitMs?: number;
   /** Of a report's answer, for readers that show a part of it: the rows with the largest cost, with the sums of all. */
   readonly maxRows?: number;
@@ -223,7 +223,7 @@ interface TotalsRequest {
   readonly columns: readonly ReportColumn[];
   readonly rows: readonly ReportRow[];
   readonly partnerId: string | null;
-  /** All rows, where `rows` are the largest; null: `rows` has no other limit than the report's. */
+  /** All rows of which `rows` are the largest; null when `rows` has no other limit than the report's. */
   readonly from: string | null;
 }
 
@@ -265,7 +265,7 @@ function visibleColumns(
   const isGroup = (column: ReportColumn): boolean => groupColumns[column.name] !== undefined;
   const [first] = columns.entries().find(([, column]) => isGroup(column)) ?? [0];
   const chosen = columns.filter(isGroup).filter((column) => placeOf(column) >= 0);
-  // In the order in which they are named.
+  // Columns in the order in which they are named.
   return columns
     .filter((column) => !isGroup(column))
     .toSpliced(first, 0, ...chosen.toSorted((one, other) => placeOf(one) - placeOf(other)));

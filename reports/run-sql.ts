@@ -144,7 +144,7 @@ async function tableFunctionsOf(connection: DuckDBConnection): Promise<Functions
   return { allowed, others: rows.map(({ name }) => name).filter((name) => !allowed.has(name)) };
 }
 
-/** null: no select, or a pivot without `in (…)`. */
+/** The parsed statement; null for no select, or a pivot without `in (…)`. */
 async function treeOf(connection: DuckDBConnection, sql: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('select json_serialize_sql($1::varchar)', [sql]);
   const tree = JSON.parse(String(reader.getRows()[0]?.[0])) as {

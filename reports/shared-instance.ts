@@ -13,7 +13,7 @@ export type FileCache = Map<string, Promise<unknown>>;
 
 export interface OwnConnection {
   readonly connection: DuckDBConnection;
-  /** null: the file changes while it is open. */
+  /** The cache of a file; null when the file changes while it is open. */
   readonly cache: FileCache | null;
   readonly close: () => void;
 }
@@ -75,7 +75,7 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
   }
 }
 
-/** Until the file is replaced or unused for ten minutes. */
+/** Keeps the file open until it is replaced or unused for ten minutes. */
 export function keepOpen(path: string, { checkEveryMs = CHECK_EVERY_MS } = {}): { close(): void } {
   kept.add(path);
   const timer = setInterval(() => void closeReplaced(path), checkEveryMs).unref();

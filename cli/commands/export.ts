@@ -65,7 +65,7 @@ interface Export {
   readonly format: (typeof FORMATS)[number];
 }
 
-/** Renamed into place, so that no reader sees half an export. */
+/** The export is renamed into place, so that no reader sees half of one. */
 async function exportAll({ database, target, format }: Export): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const temporary = await mkdtemp(join(dirname(target), `.${basename(target)}-`));

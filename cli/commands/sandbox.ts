@@ -18,7 +18,7 @@ export function command(): Command {
   });
 }
 
-/** null: none runs, or SANDBOX_DATA_DIR names one and no flag does. */
+/** The folder of the sandbox of `up`; null when none runs, or SANDBOX_DATA_DIR names one and no flag does. */
 export function sandboxOfUp(flags: SharedFlags, env: NodeJS.ProcessEnv, cwd: string): string | null {
   if (flags.dataDir !== undefined) return join(flags.dataDir, 'sandbox');
   if (env.SANDBOX_DATA_DIR) return null;

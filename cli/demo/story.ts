@@ -146,7 +146,7 @@ async function settle(
   }).finally(() => progress.end());
 }
 
-/** For as long as something changes: a slow machine may take any time. @throws CliError (exit 1) */
+/** Waits as long as something changes, since a slow machine may take any time. @throws CliError (exit 1) */
 export async function settled<T>(
   { patienceMs, stopping }: Pick<DemoContext, 'patienceMs' | 'stopping'>,
   check: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,

@@ -49,7 +49,7 @@ export async function askRunning(settings: Settings, named: ReadonlySet<string>)
   return { finding, says: (component) => found.get(component) ?? null };
 }
 
-/** null: the process does not answer. */
+/** Returns null when the process does not answer. */
 async function componentsAt(
   address: string,
   { admin }: Settings,

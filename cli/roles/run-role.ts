@@ -46,7 +46,7 @@ export async function runRole(
   const { settings, verbose } = contextOf(command, overrides);
   await checkEnvironment(settings);
   await keepPrivate(settings.dataDir);
-  // For the files that people write: cost rules, claim windows, tables for reports.
+  // The folder is for files that people write: cost rules, claim windows, tables for reports.
   await makeFolders(join(settings.dataDir, 'user'));
   takeOverSignals();
   const stopping = new AbortController();
@@ -71,7 +71,7 @@ export interface ServeOptions {
   readonly start: (context: RoleContext) => Promise<RunningRole>;
   readonly stopping: AbortController;
   readonly onReady: (running: RunningRole, context: RoleContext) => () => void;
-  /** Another process keeps them. */
+  /** Alerts that another process keeps; by default the role keeps its own. */
   readonly alerts?: Alerts;
 }
 

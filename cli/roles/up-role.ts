@@ -61,7 +61,7 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
   const { stopping, health, metrics } = given;
   requireService(given.settings);
   await claimDataFolder(given.settings.dataDir, given.settings.environment);
-  // The real path, because processes are found by it.
+  // The data folder is named by its real path, because processes are found by it.
   const settings: Settings = { ...given.settings, dataDir: await realpath(given.settings.dataDir) };
   const context: RoleContext = { ...given, settings };
   return startParts(async (parts) => {

@@ -12,7 +12,7 @@ export interface Output {
   line(value: unknown): void;
   text(text: string): void;
   note(text: string): void;
-  /** Written with `--quiet` too. */
+  /** A warning is written with `--quiet` too. */
   warn(text: string): void;
   /** @param what the work, as a participle: `Publishing` */
   progress(what: string): Progress;
@@ -180,7 +180,7 @@ function durationText(seconds: number): string {
 
 let scrub: Scrub | null = null;
 
-/** Once the settings are known. Of several calls in one process the last counts. */
+/** Called once the settings are known. Of several calls in one process the last counts. */
 export function scrubStderr(with_: Scrub): void {
   if (scrub === null) {
     const write = process.stderr.write.bind(process.stderr) as (...parts: unknown[]) => boolean;

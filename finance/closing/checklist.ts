@@ -44,7 +44,7 @@ export interface Checklist {
   }[];
   readonly publication: number;
   readonly publishedAt: string;
-  /** Of earlier months that were closed. */
+  /** What changed earlier months after their closing. */
   readonly restated: readonly Restated[];
   readonly entries: readonly MonthEntry[];
 }

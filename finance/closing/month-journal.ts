@@ -17,7 +17,7 @@ const Closed = z.object({
   /** What is published later is a change after closing. */
   published_at: z.iso.datetime(),
   totals: z.array(z.object({ currency_code: z.string(), lines: z.int(), billed: amount })),
-  /** Points that were open, as sentences. */
+  /** Points that were open at the closing, as sentences. */
   open: z.array(z.string()),
   /** What changed earlier closed months, and is part of this one. */
   restated: z.array(z.object({ period: z.string(), currency_code: z.string(), difference: amount })),
@@ -36,7 +36,7 @@ export class MonthError extends errorClass({
   },
 }) {}
 
-/** Oldest first. @throws MonthError a line cannot be read */
+/** Reads the closings, the oldest first. @throws MonthError a line cannot be read */
 export async function readMonths(dataDir: string): Promise<readonly MonthEntry[]> {
   const store = await userStore(dataDir);
   const lines = String(wholeLines(await store.read(USER_FILES.months)))
@@ -49,7 +49,7 @@ export async function readMonths(dataDir: string): Promise<readonly MonthEntry[]
   });
 }
 
-/** Durable when it resolves. */
+/** Records a closing, which is durable when the promise resolves. */
 export async function recordMonth(dataDir: string, entry: MonthEntry): Promise<void> {
   const store = await userStore(dataDir);
   await store.append(USER_FILES.months, () => `${wellFormedJson(entry)}\n`);

@@ -27,11 +27,11 @@ const Rule = z.strictObject({
     .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
     .transform(Number)
     .optional(),
-  /** The averaged column: a sum is divided by the weeks, a ratio is that of all weeks. */
+  /** The averaged column, of which a sum is divided by the weeks and a ratio is that of all weeks. */
   of: z
     .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
     .default('billing_cost'),
-  /** A row must meet all; without any, every row is a finding. */
+  /** Conditions, of which a row must meet all; without any, every row is a finding. */
   when: z
     .record(
       z.string(),
@@ -56,7 +56,7 @@ export class CostRulesError extends errorClass({
   },
 }) {}
 
-/** null: there is no such file. @throws CostRulesError as `parseCostRules` */
+/** Reads the rules; null when there is no file of them. @throws CostRulesError as `parseCostRules` */
 export async function readCostRules(dataDir: string): Promise<readonly CostRule[] | null> {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.costRules);

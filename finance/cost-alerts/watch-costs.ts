@@ -13,7 +13,7 @@ import { type CostRule, readCostRules } from './rules.ts';
 export interface CostWatchOptions {
   readonly dataDir: string;
   readonly databasePath: string;
-  /** null: alerts name the command instead of a link. */
+  /** Address of the dashboard; null lets alerts name the command instead of a link. */
   readonly dashboardUrl: string | null;
   readonly alerts: Alerts;
   readonly log: Logger;
@@ -27,7 +27,7 @@ const EVERY_MS = 3_600_000;
 /** Many publications are checked once. */
 const PAUSE_MS = 60_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
-/** Exceeds every period, since days are part of a finding's id. */
+/** A finding is forgotten after more than any period, since days are part of its id. */
 const FORGOTTEN_AFTER_MS = 400 * 86_400_000;
 
 /** A failed check is an alert until one succeeds. */
@@ -80,7 +80,7 @@ export async function checkCosts(options: CostWatchOptions): Promise<void> {
       problems.push(`rule ${rule.name}: ${withHint(error)}`);
     }
   }
-  // Reported before it is recorded: a crash in between reports twice, never not at all.
+  // A finding is reported before it is recorded, so that a crash in between reports it twice and never not at all.
   if (isNews)
     await store.change(USER_FILES.costFindings, (before) => withFound(reportedIn(before), found, at), {
       isFlushed: false,

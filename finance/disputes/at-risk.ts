@@ -25,23 +25,23 @@ export interface LineAtRisk extends Claimable, Deadline {
   readonly risk: Risk;
   readonly state: RiskState;
   readonly claim_id: string | null;
-  /** Why it was dismissed, and by whom; null: it was not. */
+  /** Why the line was dismissed, and by whom; null when it was not. */
   readonly dismissal: string | null;
 }
 
 export interface AtRisk {
-  /** Highest amount first within a currency. */
+  /** The lines, within a currency the highest amount first. */
   readonly lines: readonly LineAtRisk[];
   /** Full sentences, including findings that could not be made. */
   readonly notes: readonly string[];
-  /** Nothing can be said of these. */
+  /** Risks of which nothing can be said, because they could not be checked. */
   readonly unchecked: readonly Risk[];
 }
 
 /** A finding that could not be made is a sentence. */
 export type RisksFound = ReadonlyMap<Risk, Found | string>;
 
-/** In one session, with one time limit for all. @throws ReportError */
+/** Finds all risks in one session with one time limit. @throws ReportError */
 export async function findRisks(request: SessionRequest, minimum: string): Promise<RisksFound> {
   const session = await openReportSession(request);
   const found = new Map<Risk, Found | string>();

@@ -4,7 +4,7 @@ import type { Credit, Published } from './published-invoices.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
 export interface ClaimWithStatus extends Claim, Deadline {
-  /** ISO 8601 UTC; null: its invoice is not voided. */
+  /** Since when the line's invoice is void, in ISO 8601 UTC; null when it is not. */
   readonly voided_at: string | null;
   /** Zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;

@@ -50,7 +50,7 @@ export interface ClaimChange {
   readonly at: string;
   readonly by: string;
   readonly state: ClaimState | null;
-  /** '' for none. */
+  /** A note of the person; '' for none. */
   readonly note: string;
 }
 
@@ -59,7 +59,7 @@ export interface Claim extends ClaimedLine {
   readonly state: ClaimState;
   readonly version: number;
   readonly note: string;
-  /** Oldest first; the first is the opening. */
+  /** Changes of the claim, the oldest first, which is the opening. */
   readonly history: readonly ClaimChange[];
 }
 

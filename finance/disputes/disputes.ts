@@ -35,7 +35,7 @@ export interface DisputesOptions {
 export type Disputes = ReturnType<typeof openDisputes>;
 
 const MAX_KEPT = 4;
-/** For all findings of a page together. */
+/** Time limit for all findings of a page together. */
 const RISKS_LIMIT_MS = 120_000;
 
 /** Opens no file before it is used; several processes may use it at once. */
@@ -86,7 +86,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   const find: FindClaimable = async (request) => claimable(await findLines({ ...request, databasePath }));
   return {
     ...{ find, dataDir },
-    /** @param minimum null: the one of the file of claim windows */
+    /** @param minimum null takes the one of the file of claim windows */
     async atRisk(filters: FindRequest['filters'], minimum: string | null = null): Promise<AtRisk> {
       const { windows, min_amount } = await readClaimWindows(dataDir);
       const risks = await keptRisks(filters, minimum ?? min_amount);
@@ -100,7 +100,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
         deadline: (line) => deadlineOf(line, windows, now()),
       });
     },
-    /** Durable when it resolves. @param keys of lines (`lineKey`) */
+    /** Dismisses lines, durably when the promise resolves. @param keys of lines (`lineKey`) */
     async dismiss(
       keys: readonly string[],
       decision: { readonly note: string; readonly by: string; readonly isUndone: boolean },
@@ -115,7 +115,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
         lines: keys,
       }));
     },
-    /** Newest first; problems of the journal are sentences. */
+    /** Lists the claims, the newest first; problems of the journal are sentences. */
     async list() {
       const claims = await readClaims(dataDir);
       return { claims: [...(await withStatus(claims))].reverse(), problems: claims.problems };

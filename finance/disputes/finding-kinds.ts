@@ -1,4 +1,4 @@
-/** Apart from the queries, so that `--help` loads no database. */
+/** The kinds of findings are apart from their queries, so that `--help` loads no database. */
 
 import type { ReportRow } from '../../reports/cells.ts';
 

@@ -14,9 +14,9 @@ import type { Published } from './published-invoices.ts';
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;
   readonly parameters?: Readonly<Record<string, string>>;
-  /** By `rowKey`; null: all. */
+  /** The rows of the report by `rowKey`; null means all. */
   readonly rows: ReadonlySet<string> | null;
-  /** null: all. `shipments` needs them. */
+  /** The tracking numbers, which `shipments` needs; null means all. */
   readonly trackingNumbers: readonly string[] | null;
   readonly reason?: string | undefined;
   /** Lines with less to claim are left out. */
@@ -30,7 +30,7 @@ const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly(
 export type FoundLine = z.output<typeof FoundLine>;
 
 export interface Found {
-  /** By currency, then highest claimed amount; each line once. */
+  /** The lines by currency and then by claimed amount, the highest first; each line is there once. */
   readonly lines: readonly FoundLine[];
   readonly notes: readonly string[];
   /** Files that are not given, without which nothing can be found. */
@@ -47,7 +47,7 @@ export async function findLines(request: FindRequest): Promise<Found> {
   }
 }
 
-/** With the session's filters. @throws as `findLines` */
+/** Finds lines with the session's filters. @throws as `findLines` */
 export async function findIn(
   session: ReportSession,
   request: Omit<FindRequest, keyof SessionRequest>,
@@ -172,7 +172,7 @@ function byAmount(one: Valued, other: Valued): number {
   return String(one.row.tracking_number) < String(other.row.tracking_number) ? -1 : 1;
 }
 
-/** null: no claims are made from that report. */
+/** The key of a row; null when no claims are made from that report. */
 export function rowKey(report: string, row: ReportRow): string | null {
   if (!Object.hasOwn(FINDINGS, report)) return null;
   const { keys } = FINDINGS[report as keyof typeof FINDINGS];
@@ -181,7 +181,7 @@ export function rowKey(report: string, row: ReportRow): string | null {
 
 export interface Claimable extends FoundLine {
   readonly credited_before: string;
-  /** The reason why it cannot be claimed; null: it can. */
+  /** The reason why the line cannot be claimed; null when it can. */
   readonly hindrance: string | null;
 }
 

@@ -14,14 +14,14 @@ const days = (min: 0 | 1) =>
 const Windows = z.strictObject({
   warn_days: days(0).default(14),
   answer_days: days(1).default(30),
-  /** Of findings in money at risk, in any currency. */
+  /** The minimum amount of findings in money at risk, in any currency. */
   min_amount: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,4})?$/, 'digits with a point, as in 1.50')
     .default('0'),
   windows: z.array(
     z.strictObject({
-      /** Lower case; `*` for all that are not named. */
+      /** The carrier in lower case; `*` means all that are not named. */
       carrier: z.string().transform((name) => name.toLowerCase()),
       days: days(1),
       from: z.enum(FROM).default('carrier-invoice-date'),
@@ -53,13 +53,13 @@ export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
 }
 
 export interface Deadline {
-  /** The last day on which the carrier accepts the claim; null: its window is unknown. */
+  /** The last day on which the carrier accepts the claim; null when its window is unknown. */
   readonly closes_on: string | null;
-  /** 0 on that day, below zero after it. */
+  /** Days until the last one; 0 on that day and below zero after it. */
   readonly days_left: number | null;
 }
 
-/** Days are in UTC. */
+/** The deadline of a claim; days are in UTC. */
 export function deadlineOf(
   line: Pick<ClaimedLine, 'carrier' | 'carrier_invoice_date' | 'invoice_date' | 'ship_date'>,
   windows: readonly ClaimWindow[],

@@ -23,11 +23,11 @@ class GivenFileError extends errorClass({
 
 export interface GivenFile {
   readonly path: string;
-  /** In the addresses of the pages. */
+  /** The name of the file in the addresses of the pages. */
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** null: none. */
+  /** The template that can be downloaded; null when there is none. */
   readonly template: string | null;
   /** Returns sentences about a file that can be stored. @throws BillsyncError naming each wrong line */
   check(
@@ -141,7 +141,7 @@ function requireVersion(path: string, found: Uint8Array | null, replaces: string
   if (version !== replaces) throw new GivenFileError('given-file-changed', [path, version, replaces]);
 }
 
-/** Instants of their replacement, newest first. */
+/** Earlier contents of a file by the instant of their replacement, the newest first. */
 export async function replacedFiles(store: UserStore, path: string): Promise<readonly string[]> {
   const below = replacedBelow(path);
   return (await store.list(below)).map((each) => each.slice(below.length)).reverse();

@@ -13,7 +13,7 @@ const STATEMENTS = new URL('./billed.sql', import.meta.url);
 
 export interface BilledRequest {
   readonly databasePath: string;
-  /** By id or name; empty means all. */
+  /** The tenants by id or name; empty means all. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
   readonly by?: DateBasis | undefined;

@@ -8,11 +8,11 @@ export const STATEMENT_STATES = ['open', 'incomplete', 'draft', 'sent', 'correct
 export type StatementState = (typeof STATEMENT_STATES)[number];
 
 export interface ListedStatement {
-  /** Of the tenant (statement.ts). */
+  /** The key of the tenant (statement.ts). */
   readonly key: string;
   readonly statement: Statement;
   readonly state: StatementState;
-  /** Why it is incomplete; else ''. */
+  /** Why the statement is incomplete; '' when it is complete. */
   readonly why: string;
   /** What is billed now less what was sent; without currencies that did not change. */
   readonly differences: readonly { readonly currency_code: string; readonly difference: string }[];
@@ -20,7 +20,7 @@ export interface ListedStatement {
 
 export interface StatementList {
   readonly listed: readonly ListedStatement[];
-  /** null: all tenants are listed. */
+  /** Why some tenants are not listed; null when all are. */
   readonly problem: string | null;
 }
 

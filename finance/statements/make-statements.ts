@@ -24,7 +24,7 @@ import {
 import { statementHeads } from './statement-heads.ts';
 
 export interface StatementsRequest {
-  /** By id or name; empty: all that have something to report. */
+  /** The tenants by id or name; empty means all that have something to report. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
   /** `YYYY-MM`. */
@@ -35,19 +35,19 @@ export interface StatementsRequest {
   readonly isFinal: boolean;
   /** Checks and composes a final statement, and keeps none. */
   readonly isDryRun?: boolean;
-  /** Why statements are sent although known invoices of the month do not count; null: they are not sent. */
+  /** The reason to send statements although known invoices of the month do not count; null sends none of these. */
   readonly acceptIncomplete?: string | null;
-  /** Why the statement that was sent for the month is replaced; null: it is not. */
+  /** The reason to replace the statement that was sent for the month; null replaces none. */
   readonly replaceSent?: string | null;
   readonly withShipments: boolean;
-  /** Keys of the only tenants that are wanted; undefined: all that `tenants` names. */
+  /** Keys of the only tenants that are wanted; undefined means all that `tenants` names. */
   readonly only?: ReadonlySet<string> | undefined;
 }
 
 export interface StatementSources {
   readonly databasePath: string;
   readonly dataDir: string;
-  /** For all statements together. */
+  /** Time limit for all statements together. */
   readonly timeLimitMs: number;
   readonly now: Date;
 }

@@ -9,15 +9,15 @@ export interface InvoiceHistory {
 }
 
 export interface Moment {
-  /** ISO 8601 UTC. */
+  /** Instant of the entry in ISO 8601 UTC. */
   readonly at: string;
   readonly kind: 'event' | 'file' | 'load' | 'record' | 'void';
   readonly what: string;
-  /** Id of the event, or hash of the file. */
+  /** The id of the event, or the hash of the file. */
   readonly reference: string | null;
 }
 
-/** In order of time. Texts of events and records are as received. */
+/** Joins the entries in order of time. Texts of events and records are as received. */
 export function timelineOf(
   invoice: ReportRow,
   history: Omit<InvoiceHistory, 'discrepancies'>,

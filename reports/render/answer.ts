@@ -16,7 +16,7 @@ const COMPARING: readonly string[] = ['rate-variance', 'carrier-statements', 'ma
 
 interface Answer {
   readonly sentence: string;
-  /** `still open`, `incomplete` or both; null: no change is expected. */
+  /** Marks a period as `still open`, `incomplete` or both; null when no change is expected. */
   readonly mark: string | null;
 }
 
@@ -154,7 +154,7 @@ function spentText(result: ReportResult, rows: readonly ReportRow[]): string {
   return `${total} Most: ${named.join(', ')}.`;
 }
 
-/** All columns that name the row: those before its first number. */
+/** The columns that name the row, which are those before its first number. */
 function nameOf({ columns }: ReportResult, row: ReportRow): string {
   const end = columns.findIndex(({ type }) => type === 'count' || type === 'decimal');
   const names = columns

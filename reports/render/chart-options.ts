@@ -21,7 +21,7 @@ export interface Drawing {
   readonly unit: string;
   readonly spec: ChartSpec;
   readonly points: readonly Point[];
-  /** In pixels. */
+  /** Width of the drawing in pixels. */
   readonly width: number;
   /** The last key of a line if its month may still change. */
   readonly incompleteFrom: string | null;
@@ -226,7 +226,7 @@ function legendHeight(names: readonly string[], width: number): number {
 const LEGEND_SYMBOL = 30;
 const LEGEND_GAP = 24;
 
-/** For readers who do not see the colors. */
+/** Symbols of the lines, for readers who do not see the colors. */
 const SYMBOLS = [
   ...['circle', 'rect', 'triangle', 'diamond'],
   ...['emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'],
@@ -254,7 +254,7 @@ function heatmapOption(drawing: Drawing): Drawn {
       ...{ min, max: max > min ? max : min + 1, orient: 'horizontal', left: 'center', bottom: 0 },
       text: [`${short(max)} ${unit}`.trim(), short(min)],
       textStyle: { color: INK },
-      // Cividis: even in lightness, the same to color-blind readers.
+      // The colors are Cividis, which is even in lightness and the same to color-blind readers.
       inRange: { color: ['#FEE838', '#BCAF6F', '#7C7B78', '#434E6C', '#00224E'] },
     },
     series: [
@@ -385,14 +385,14 @@ export function rounded(value: string, unit: string): string {
   return grouped(value.includes('.') ? roundedTo(value, digitsOf(unit)) : value);
 }
 
-/** In pixels; without a screen ECharts measures names too small. */
+/** The width of names in pixels, which ECharts measures too small without a screen. */
 function widthOf(names: readonly string[]): number {
   return 16 + Math.max(0, ...names.map((name) => stringWidth(name))) * LETTER_WIDTH;
 }
 
 const LETTER_WIDTH = 7;
 
-/** At most a third of the drawing. */
+/** Shortens a name to a third of the drawing at most. */
 function nameIn(width: number, name: string): string {
   return shortened(name, Math.min(40, Math.floor(width / 3 / LETTER_WIDTH)));
 }

@@ -4,14 +4,14 @@ import type { ReportRow } from '../cells.ts';
 
 export interface Point {
   readonly key: string;
-  /** The line, or the row of a heat map; empty when there is only one. */
+  /** Name of the line, or of the row of a heat map; empty when there is only one. */
   readonly series: string;
-  /** Exact text; null: unknown. */
+  /** The value as exact text; null when it is unknown. */
   readonly value: string | null;
   readonly rows: readonly ReportRow[];
 }
 
-/** One point for each place; `combine=sum` adds rows of one place. */
+/** Returns a point for each place; `combine=sum` adds rows of one place. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: column = '', combine } = spec.roles;
   const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
@@ -38,7 +38,7 @@ function joined(row: ReportRow, names: string | undefined): string {
         .join(' · ');
 }
 
-/** Both decimals have the same scale. */
+/** Adds two decimals of the same scale. */
 export function plus(one: string, other: string): string {
   const scale = one.split('.')[1]?.length ?? 0;
   const sum = BigInt(one.replace('.', '')) + BigInt(other.replace('.', ''));

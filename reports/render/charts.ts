@@ -19,14 +19,14 @@ export interface Chart {
   readonly title: string;
   readonly description: string;
   readonly wide: Drawn;
-  /** For a telephone; a page shows one of the two. */
+  /** The drawing for a telephone; a page shows one of the two. */
   readonly narrow: Drawn;
 }
 
-/** The address of the rows of a mark; null: no link. */
+/** Returns the address of the rows of a mark; null for no link. */
 type ChartLink = (rows: readonly ReportRow[], column: string) => string | null;
 
-/** In pixels. */
+/** Widths of the two drawings in pixels. */
 const WIDE_WIDTH = 900;
 const NARROW_WIDTH = 350;
 
@@ -67,7 +67,7 @@ interface ChartRequest {
   readonly leadTo: ChartLink;
 }
 
-/** No chart when all values are zero or unknown. */
+/** Draws a chart, or none when all values are zero or unknown. */
 async function drawChart({ result, spec, currency, rows, leadTo }: ChartRequest): Promise<Chart[]> {
   const value = columnsOf(result, spec.roles.value)[0];
   const unit = value?.unit?.replace('money', currency) ?? '';
@@ -91,7 +91,7 @@ async function drawChart({ result, spec, currency, rows, leadTo }: ChartRequest)
   return [{ title, description: describe(drawing, title), wide, narrow }];
 }
 
-/** The last month, if the period is still open or known invoices are missing. */
+/** The last month, when the period is still open or known invoices are missing. */
 function incompleteKey(
   { head, columns }: ReportResult,
   { kind, roles }: ChartSpec,

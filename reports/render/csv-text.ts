@@ -19,7 +19,7 @@ export async function* streamCsvWithMark(result: StreamedResult): AsyncGenerator
   yield* streamCsv(result);
 }
 
-/** Every text unchanged; an empty text is quoted, and an empty cell is none. */
+/** Leaves every text unchanged; an empty text is quoted, and an unknown value is an empty cell. */
 export async function* streamExactCsv({ columns, batches }: StreamedResult): AsyncGenerator<string> {
   yield headerOf(columns);
   for await (const rows of batches) yield linesOf(rows, columns, exactCell);

@@ -1,4 +1,4 @@
-/** A self-contained page: charts as SVG, no script, no outside address. */
+/** The HTML file is self-contained, with charts as SVG, without a script or an outside address. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ export type LeadTo = (
 
 export interface BodyOptions {
   readonly between?: string;
-  /** Limits the table only. Rows are counted from 0, `to` exclusive. */
+  /** The rows that the table shows, counted from 0; the one at `to` is not among them. */
   readonly page?: {
     readonly from: number;
     readonly to: number;

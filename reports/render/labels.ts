@@ -1,4 +1,4 @@
-/** For people; JSON, CSV and Parquet do not use them. */
+/** Labels are for people; JSON, CSV and Parquet do not use them. */
 
 import { beginningOf, visible, visibleCell } from '../../lib/text.ts';
 import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
@@ -76,7 +76,7 @@ export function grouped(digits: string): string {
 
 const digitsByCurrency = new Map<string, number>();
 
-/** ISO 4217; 2 when unknown. */
+/** The number of decimals of a currency by ISO 4217; 2 for an unknown one. */
 export function digitsOf(currency: string): number {
   const found = digitsByCurrency.get(currency);
   if (found !== undefined) return found;
@@ -136,7 +136,7 @@ function isBelowZero(cell: unknown): boolean {
   return (typeof cell === 'string' || typeof cell === 'number') && /^-\d*\.?\d*[1-9]/.test(String(cell));
 }
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 export function roundedTo(text: string, digits: number): string {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const kept = BigInt(`${whole}${fraction.slice(0, digits).padEnd(digits, '0')}`);

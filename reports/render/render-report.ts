@@ -7,7 +7,7 @@ import { renderTable, type TableOptions } from './table-text.ts';
 interface Form {
   readonly contentType: string;
   readonly extension: string;
-  /** true: does not belong on a terminal. */
+  /** True for a format that does not belong on a terminal. */
   readonly isBinary: boolean;
 }
 
@@ -57,7 +57,7 @@ const CSV_READERS: Readonly<Partial<Record<ReportFormat, string>>> = {
     'For programs: every text is unchanged, so a spreadsheet may compute it; csv is for spreadsheets.',
 };
 
-/** A sentence where several formats share an extension. */
+/** A sentence about the format, for extensions that several formats share; else null. */
 export function readersOf(format: ReportFormat): string | null {
   return CSV_READERS[format] ?? null;
 }
@@ -66,7 +66,7 @@ export function extensionOf(format: ReportFormat): string {
   return FORMATS[format].extension;
 }
 
-/** For results of any size. Text is UTF-8; decimals keep their digits. */
+/** Writes a result of any size; text is UTF-8 and decimals keep their digits. */
 export function streamReport(result: StreamedResult, format: ReportFormat, options: TableOptions = {}) {
   const { stream, ...form }: Format = FORMATS[format];
   return { ...form, parts: stream(result, options) };

@@ -31,7 +31,7 @@ export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): re
     : [];
 }
 
-/** For each currency and partner with several rows; columns that cannot be summed are null. */
+/** Sums for each currency and partner with several rows; columns that cannot be summed are null. */
 export function sumsOf(
   result: Pick<ReportResult, 'columns' | 'rows' | 'summed' | 'whole'>,
 ): readonly ReportRow[] {
@@ -48,7 +48,7 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
   interface Group {
     readonly of: Pick<ReportRow, 'currency_code' | 'partner_id'>;
     count: number;
-    /** null: no row has a value, so the sum is not known. */
+    /** Sums by column; null when no row has a value, so that the sum is not known. */
     readonly sums: (bigint | null)[];
   }
   const groups = new Map<string, Group>();

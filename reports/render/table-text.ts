@@ -4,7 +4,7 @@ import type { ReportResult } from '../report-result.ts';
 import { cellLabel, columnLabel } from './labels.ts';
 
 export interface TableOptions {
-  /** Undefined: not a terminal, so nothing is cut or left out. */
+  /** Width of the terminal; undefined for other output, of which nothing is cut or left out. */
   readonly width?: number | undefined;
   readonly color?: boolean | undefined;
 }
@@ -91,7 +91,7 @@ function wrapped(label: string, width: number): string[] {
   return lines;
 }
 
-/** In proportion to the largest of the currency; undefined: no room or no chart. */
+/** Bars in proportion to the largest of the currency; undefined without room or chart. */
 function barsOf(result: ReportResult, room: number | undefined): string[] | undefined {
   const value = result.charts.find((chart) => chart.kind === 'bar')?.roles.value;
   const width = Math.min(MAX_BAR_WIDTH, (room ?? 0) - GAP.length);

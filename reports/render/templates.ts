@@ -42,7 +42,7 @@ export function escapeHtml(value: unknown): string {
   return escapeAttribute(visible(String(value)));
 }
 
-/** For form fields, which must be sent back unchanged. */
+/** Escapes a value for a form field, which must be sent back unchanged. */
 export function escapeAttribute(value: unknown): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -7,7 +7,7 @@ import { ReportError } from '../errors.ts';
 export interface CellStyle {
   readonly format?: string;
   readonly bold?: boolean;
-  /** In points; 11 by default. */
+  /** Size of the font in points; 11 by default. */
   readonly size?: number;
   readonly align?: 'left' | 'right';
   readonly isTop?: boolean;
@@ -91,7 +91,7 @@ export function writeWorkbook(
   ]);
   for (const [index, sheet] of sheets.entries())
     add(`xl/worksheets/${names[index]}`, sheetXml(sheet, { paper, used }));
-  // Last, since the sheets determine the styles.
+  // The styles are written last, since the sheets determine them.
   add('xl/styles.xml', stylesXml(used.styles));
   add('xl/sharedStrings.xml', textsXml(used.texts));
   zip.end();

@@ -108,7 +108,7 @@ const Query = z.object({
 
 const PATIENCE_MS = 1_000;
 
-/** null: the work goes on, and a later request receives its result. @throws the error of the work */
+/** Waits a moment; null when the work goes on, whose result a later request receives. @throws the error of the work */
 export function soon<T>(work: Promise<T>): Promise<T | null> {
   work.catch(() => undefined);
   return Promise.race([work, sleep(PATIENCE_MS, null, { ref: false })]);
