@@ -54,6 +54,7 @@ export function printError(error: unknown, options: { readonly verbose: boolean 
   return described.exitCode;
 }
 
+const LOCKED_HINT = 'end it, or choose another port or data folder';
 const BUG_HINT = 'this is a bug: run the command again with --verbose and report its output';
 
 const BY_NETWORK_CODE = new Set([
@@ -74,12 +75,17 @@ function describeAny(error: Error): DescribedError {
   const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
   const system = systemErrorIn(error);
   const known = ours === null || ours.exitCode === EXIT.bug ? null : ours.exitCode;
-  const exitCode = taken === undefined ? (known ?? foreign(error, system)) : EXIT.locked;
+  // By name, so that commands do not load the sandbox.
+  const isLocked = taken !== undefined || error.name === 'DataDirLockedError';
+  const exitCode = isLocked ? EXIT.locked : (known ?? foreign(error, system));
   return {
     exitCode,
     what: known === null ? describedMessage(error, system) : error.message,
     subject: ours?.subject ?? heldBy(taken?.port),
-    hint: ours?.hint ?? hintOf(error, system) ?? (exitCode === EXIT.bug ? BUG_HINT : null),
+    hint:
+      ours?.hint ??
+      (isLocked ? LOCKED_HINT : hintOf(error, system)) ??
+      (exitCode === EXIT.bug ? BUG_HINT : null),
   };
 }
 

@@ -106,6 +106,7 @@ export function presetsOf(now: Date): readonly (Period & { readonly label: strin
     preset('Last full week', 'last-week'),
     preset('This month', `${year}-${month}`),
     preset('Last month', 'last-month'),
+    ...recentMonths(now).slice(1),
     preset('This quarter', `${year}-Q${Math.ceil(Number(month) / 3)}`),
     preset('Last quarter', 'last-quarter'),
     { label: 'Last 90 days', from: shiftDay(today, -90), to: shiftDay(today, -1) },
@@ -113,6 +114,17 @@ export function presetsOf(now: Date): readonly (Period & { readonly label: strin
     preset('This year', year),
     { label: 'Last 12 months', from: `${Number(year) - 1}-${month}-01`, to: endOfLastMonth },
   ];
+}
+
+const RECENT_MONTHS = 6;
+
+/** Complete ones by name, the last one first. */
+export function recentMonths(now: Date): readonly (Period & { readonly label: string })[] {
+  return Array.from({ length: RECENT_MONTHS }, (_, at) => {
+    const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1 - at, 1)).toISOString();
+    const period = parsePeriod(first.slice(0, 7));
+    return { ...period, label: daysName(period) };
+  });
 }
 
 /** Empty for an invalid period, which the page reports. */

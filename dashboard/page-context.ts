@@ -161,7 +161,12 @@ async function framed(context: PageContext, page: PublishedPage, lead = ''): Pro
     unhealthy: Object.entries(health.report().components)
       .filter(([, { isHealthy }]) => !isHealthy)
       .map(([name, { detail, since }]) => ({ name, detail, since })),
-    plugins: plugins.map(({ address, label, icon }) => [address, label, icon]),
+    plugins: new Map(
+      [...Map.groupBy(plugins, ({ group }) => group)].map(([group, of]) => [
+        group,
+        of.map(({ address, label, icon }) => [address, label, icon] as const),
+      ]),
+    ),
     badges: await badgesOf(context),
   };
   return renderPage(view, around, values);
@@ -182,9 +187,8 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   const last = (address: string, make: () => Promise<number>) => async () =>
     (await cache.peek(`${BADGE}${address}`, make)) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
-    ['/invoices', waiting],
     ['/alerts', alerts],
-    ['/quarantine', async () => (await quarantine?.list())?.length ?? 0],
+    ['/quarantine', async () => (await waiting().catch(() => 0)) + ((await quarantine?.list())?.length ?? 0)],
     ['/reports/gaps', last('/reports/gaps', async () => (await gapsOf(context, null)).rows.length)],
     ...plugins.flatMap(({ address, countWaiting }) =>
       countWaiting === undefined ? [] : [[address, last(address, countWaiting)] as const],

@@ -32,10 +32,12 @@ with matching as (
                 i.state_since desc,
                 i.invoice_number,
                 i.invoice_id
-        ) as place
+        ) as ascending_place,
+        if($is_reversed, found + 1 - ascending_place, ascending_place) as place
     from invoices as i
     left join tenants as t on t.tenant_id = i.tenant_id and t.partner_id is not distinct from i.partner_id
     where ($states is null or list_contains(cast($states as varchar[]), i.state))
+    and ($month is null or strftime(i.invoice_date, '%Y-%m') = $month)
     -- A line that was billed late lies outside of the invoice's period, which is no contradiction.
     and ($sort <> 'loaded' or i.discrepancy_rules <> 'period')
     and (

@@ -31,18 +31,19 @@ export interface InvoicesRequest {
   readonly states?: readonly string[];
   readonly tenants?: readonly string[];
   readonly search?: string | null;
+  /** `YYYY-MM` of the invoice date. */
+  readonly month?: string | null;
 }
 
+/** @param request.sort after `-` reversed */
 export function runInvoices(
   run: RunStatement,
-  { sort, limit, offset = 0, states = [], tenants = [], search = null }: InvoicesRequest,
+  { sort, limit, offset = 0, states = [], tenants = [], search = null, month = null }: InvoicesRequest,
 ): Promise<readonly ReportRow[]> {
   const list = (values: readonly string[]) => (values.length > 0 ? listValue([...values]) : null);
   return run('invoices', {
-    sort,
-    limit,
-    offset,
-    search,
+    ...{ sort: sort.replace('-', ''), is_reversed: sort.startsWith('-') },
+    ...{ limit, offset, search, month },
     states: list(states),
     tenants: list(tenants.map((tenant) => markOfShortName(tenant) ?? tenant)),
   });

@@ -77,6 +77,7 @@ export interface PluginPages {
   readonly address: string;
   readonly label: string;
   readonly icon: string;
+  readonly group: 'Findings' | 'Month end';
   readonly rows: RowAction | null;
   /** Counts what waits for a person, which may take seconds. */
   countWaiting?(): Promise<number>;

@@ -18,7 +18,8 @@ export interface Frame {
   readonly canAct: boolean;
   readonly lead?: string;
   readonly period: string;
-  readonly plugins: readonly MenuEntry[];
+  /** By group of the menu. */
+  readonly plugins: ReadonlyMap<string, readonly MenuEntry[]>;
   readonly badges: Readonly<Record<string, number>>;
   readonly unhealthy: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
 }
@@ -86,16 +87,17 @@ const MENU: readonly (readonly [group: string, entries: readonly MenuEntry[]])[]
     'Invoices',
     [
       ['/invoices', 'Invoices', 'file'],
+      ['/quarantine', 'Needs a person', 'person'],
       ['/reports/gaps', 'Gaps', 'search'],
-      ['/quarantine', 'Quarantine', 'shield-x'],
-      ['/events', 'Events', 'webhook'],
     ],
   ],
-  ['Finance', []],
+  ['Findings', []],
+  ['Month end', []],
   [
     'System',
     [
       ['/alerts', 'Alerts', 'bell'],
+      ['/events', 'Events', 'webhook'],
       ['/health', 'Health', 'pulse'],
     ],
   ],
@@ -108,7 +110,7 @@ export function renderPage(view: string, frame: Frame, values: ViewValues): stri
   const around = { lead: '', ...frame };
   const keepsPeriod = (address: string): boolean => KEEPS_PERIOD.includes(address) && around.period !== '';
   const menu = MENU.map(([group, entries]) => {
-    const added = group === 'Finance' ? frame.plugins : group === 'System' && frame.canAct ? [ACT] : [];
+    const added = group === 'System' && frame.canAct ? [ACT] : (frame.plugins.get(group) ?? []);
     return {
       group,
       entries: [...entries, ...added].map(([address, label, icon]) => ({

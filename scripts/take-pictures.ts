@@ -39,4 +39,7 @@ for (const { name, click, isPicture = false } of MONTH_END) {
   if (isPicture) await page.screenshot({ path: join(folder, `${name}.png`) });
 }
 await take('disputes', new URL('/disputes', dashboard).href, 760);
+await take('close-1-files', new URL('/files', dashboard).href, 760);
+await take('close-2-statements', new URL('/statements', dashboard).href, 760);
+await take('close-3-checklist', new URL('/close', dashboard).href, 1000);
 await browser.close();

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { INVOICE_STATES, invoiceWorkflowId } from '../../lib/wire/names.ts';
-import type { ReportRow } from '../../reports/cells.ts';
+import { type ReportRow, reportColumn } from '../../reports/cells.ts';
 import { invoiceHistory } from '../../reports/invoices/invoice-questions.ts';
 import { timelineOf } from '../../reports/invoices/timeline.ts';
+import { renderCsv } from '../../reports/render/csv-text.ts';
 import { money } from '../../reports/render/html-cells.ts';
 import { all, one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
@@ -24,20 +25,38 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ROWS_ON_A_PAGE = 50;
 const MAX_LINES = 20;
 
-const SORTS: readonly (readonly [string, string])[] = [
-  ['changed', 'last change'],
-  ['date', 'invoice date'],
-  ['number', 'number'],
-  ['tenant', 'tenant'],
-  ['state', 'state'],
-  ['cost', 'cost'],
-  ['shipments', 'shipments'],
+const HEADS: readonly (readonly [label: string, sort: string | null, isNumber?: true])[] = [
+  ...([
+    ['Invoice', 'number'],
+    ['Tenant', 'tenant'],
+    ['State', 'state'],
+    ['Date', 'date'],
+  ] as const),
+  ...([
+    ['Shipments', 'shipments', true],
+    ['Stated', null, true],
+    ['Loaded', 'cost', true],
+    ['Proof', null],
+  ] as const),
 ];
+const ORDERS = ['ascending', 'descending'] as const;
+const LARGEST_FIRST: readonly string[] = ['date', 'shipments', 'cost'];
+const MAX_DOWNLOADED = 100_000;
 
 export function registerInvoices(app: FastifyInstance, context: PageContext): void {
   app.get('/invoices', (request, reply) =>
     sendPublished(context, reply, () => listPage(context, request.query as Query)),
   );
+  app.get('/invoices/download', async (request, reply) => {
+    const rows = await readPublished(context, (run) =>
+      runInvoices(run, { ...requestOf(request.query as Query), limit: MAX_DOWNLOADED }),
+    );
+    const columns = Object.keys(listColumns(rows[0] ?? {})).map((name) => reportColumn(name));
+    return reply
+      .type('text/csv; charset=utf-8; header=present')
+      .header('content-disposition', 'attachment; filename="invoices.csv"')
+      .send(renderCsv({ columns, rows }));
+  });
   app.get<{ Params: { id: string } }>('/invoices/:id', async (request, reply) => {
     const { id } = request.params;
     if (!UUID.test(id)) {
@@ -54,15 +73,24 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
   });
 }
 
+function requestOf(query: Query) {
+  const sort = one(query, 'sort') ?? 'changed';
+  const month = one(query, 'month') ?? null;
+  return {
+    states: all(query, 'state').filter((state) => state !== ''),
+    tenants: all(query, 'tenant').filter((tenant) => tenant !== ''),
+    search: one(query, 'search') ?? null,
+    sort: HEADS.some(([, name]) => name === sort.replace('-', '')) ? sort : 'changed',
+    month: month !== null && /^\d{4}-\d\d$/.test(month) ? month : null,
+  };
+}
+
 async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
-  const states = all(query, 'state').filter((state) => state !== '');
-  const tenants = all(query, 'tenant').filter((tenant) => tenant !== '');
-  const search = one(query, 'search') ?? null;
-  const sort = SORTS.find(([name]) => name === one(query, 'sort'))?.[0] ?? 'changed';
+  const { sort, tenants, ...wanted } = requestOf(query);
   const page = pageNumber(query);
   const { rows, found, asOf } = await readPublished(context, async (run) => {
     const place = { limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE };
-    const listed = await runInvoices(run, { states, tenants, search, sort, ...place });
+    const listed = await runInvoices(run, { ...wanted, tenants, sort, ...place });
     return { rows: listed.map(listColumns), found: Number(listed[0]?.found ?? 0), asOf: await asOfNow(run) };
   });
   const beside = pagesBeside(page, page * ROWS_ON_A_PAGE >= found, (number) =>
@@ -73,7 +101,16 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
     data: { found, rows, next: beside.next },
     values: {
       save: saveAddress('/invoices', query),
-      ...{ rows, found, search, states, tenants, sort, sorts: SORTS },
+      ...{ ...wanted, rows, found, tenants, download: withQuery('/invoices/download', query) },
+      heads: HEADS.map(([label, name, isNumber = false]) => ({
+        ...{ label, isNumber },
+        address:
+          name && withQuery('/invoices', query, { sort: sort === name ? `-${name}` : name, page: null }),
+        order:
+          sort.replace('-', '') === name
+            ? ORDERS[Number(LARGEST_FIRST.includes(name) !== sort.startsWith('-'))]
+            : null,
+      })),
       allStates: INVOICE_STATES,
       // A chosen tenant stays offered.
       allTenants: [...new Set([...(await choicesOf(context)).tenants, ...tenants])],

@@ -1,9 +1,11 @@
 import { listValue } from '@duckdb/node-api';
-/** Read from the folder, since requeueing does not wait for a publication. */
+/** What needs a person: invoices and deliveries. The quarantine is read from the folder, since requeueing does not wait for a publication. */
 
 import type { FastifyInstance } from 'fastify';
 import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';
+import { runInvoices } from '../published-statements.ts';
 
+const MAX_LISTED = 500;
 const MAX_BODY_BYTES = 64 * 1024;
 
 export function registerQuarantine(app: FastifyInstance, context: PageContext): void {
@@ -12,8 +14,13 @@ export function registerQuarantine(app: FastifyInstance, context: PageContext): 
     const items = context.quarantine === null ? null : await context.quarantine.list();
     const newestFirst = items && [...items].sort((one, other) => (one.at < other.at ? 1 : -1));
     return sendFramed(context, reply, {
-      ...{ view: 'quarantine', title: 'Quarantine', section },
-      values: { items: newestFirst, numbers: await numbersOf(context, newestFirst ?? []) },
+      ...{ view: 'quarantine', title: 'Needs a person', section },
+      values: {
+        ...{ items: newestFirst, numbers: await numbersOf(context, newestFirst ?? []) },
+        invoices: await readPublished(context, (run) =>
+          runInvoices(run, { states: ['needs_attention'], sort: 'waiting', limit: MAX_LISTED }),
+        ).catch(() => []),
+      },
       data: { quarantined: newestFirst },
     });
   });

@@ -9,7 +9,7 @@ import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/r
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import { all, comparedPeriod, filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
-import { filterFields } from '../filter-form.ts';
+import { filterFields, recentMonths } from '../filter-form.ts';
 import {
   asOfHead,
   cachedPage,
@@ -106,7 +106,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
     shortParameters: parameters.filter(({ isShort }) => isShort),
     longParameters: parameters.filter(({ isShort }) => !isShort),
     compare: isComparable(report) || takesTwoPeriods(report) ? compare : null,
-    comparisons: COMPARED.some(([value]) => value === compare) ? COMPARED : [...COMPARED, [compare, compare]],
+    comparisons: comparisonsOf(compare),
     downloads: DOWNLOADS.map(([format, label]) => ({
       ...{ label, address: withQuery(`${path}/download`, query, { format }) },
     })),
@@ -114,7 +114,33 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
       all(query, name).map((value) => ({ name, value })),
     ),
     label: labelOfParameter,
+    tabs: tabsOf(report, context, periodOf(query)),
   });
+}
+
+/** Reports of findings, which are tabs of one place. */
+const FINDINGS = [
+  ...([
+    ['duplicates', 'Billed twice'],
+    ['rebills', 'Charged again'],
+    ['late-billed', 'Late'],
+  ] as const),
+  ...([
+    ['adjustments', 'Adjustments'],
+    ['outliers', 'Far above the usual'],
+  ] as const),
+];
+
+function tabsOf({ name }: ReportDefinition, { plugins }: PageContext, period: string) {
+  if (!FINDINGS.some(([report]) => report === name)) return [];
+  const days = period === '' ? '' : `?${period}`;
+  const findings = plugins.filter(({ group }) => group === 'Findings');
+  return [
+    ...findings.map(({ label, address }) => ({ label, address: `${address}${days}`, isCurrent: false })),
+    ...FINDINGS.map(([report, label]) => ({
+      ...{ label, address: `/reports/${report}${days}`, isCurrent: report === name },
+    })),
+  ];
 }
 
 const COMPARED: readonly (readonly [value: string, label: string])[] = [
@@ -122,6 +148,14 @@ const COMPARED: readonly (readonly [value: string, label: string])[] = [
   ['previous', 'Against the period before'],
   ['last-year', 'Against a year earlier'],
 ];
+
+function comparisonsOf(compare: string): typeof COMPARED {
+  const months = recentMonths(new Date()).map(
+    ({ label, from }) => [from.slice(0, 7), `Against ${label}`] as const,
+  );
+  const all = [...COMPARED, ...months];
+  return all.some(([value]) => value === compare) ? all : [...all, [compare, compare]];
+}
 
 function labelOfParameter(name: string): string {
   const label = PARAMETER_LABELS[name] ?? name.replaceAll('_', ' ');
@@ -152,6 +186,7 @@ function rowActionIn({ canAct, plugins }: PageContext): RowAction | null {
 }
 
 function sectionOf({ name }: ReportDefinition): string {
+  if (FINDINGS.some(([report]) => report === name)) return '/money-at-risk';
   return name === 'gaps' ? '/reports/gaps' : '/reports';
 }
 

@@ -133,7 +133,7 @@ export function closePages(sources: ClosingSources): PluginPages {
   }
 
   return {
-    ...{ address: ADDRESS, label: 'Close a month', icon: 'checklist', rows: null },
+    ...{ address: ADDRESS, label: 'Close a month', icon: 'checklist', group: 'Month end', rows: null },
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
         answered(host, reply, () => show(request.query as Chosen, reply, host)),

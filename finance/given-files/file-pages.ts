@@ -84,7 +84,7 @@ export function filePages({ dataDir, databasePath, now = () => new Date() }: Fil
   }
 
   return {
-    ...{ address: ADDRESS, label: 'Files', icon: 'upload', rows: null },
+    ...{ address: ADDRESS, label: 'Files', icon: 'upload', group: 'Month end', rows: null },
     register(app, host) {
       app.get(ADDRESS, (_request, reply) => list(host, reply));
       app.get<Named>(`${ADDRESS}/:name`, (request, reply) => show(host, reply, request.params.name));

@@ -19,16 +19,18 @@ interface AlertKind {
   readonly scope?: 'machine' | 'process';
   /** Only a person's acknowledgement ends it (ADR 20). */
   readonly isNotice?: true;
+  /** While this one is open on the machine, no message is sent: one cause, one message. */
+  readonly causedBy?: 'disk/full';
 }
 
 const KINDS = {
   announcement: { severity: 'warning', each: 'invoice' },
-  archive: { severity: 'critical', scope: 'process' },
+  archive: { severity: 'critical', scope: 'process', causedBy: 'disk/full' },
   attention: { severity: 'warning', each: 'invoice' },
   'claims-to-send': { severity: 'warning', scope: 'process' },
   'claims-unanswered': { severity: 'warning', scope: 'process' },
   clock: { severity: 'critical', scope: 'machine' },
-  component: { severity: 'critical', each: 'component', scope: 'process' },
+  component: { severity: 'critical', each: 'component', scope: 'process', causedBy: 'disk/full' },
   'cost-rule': { severity: 'warning', each: 'rule and finding', isNotice: true },
   'cost-rules': { severity: 'warning', scope: 'process' },
   credentials: { severity: 'critical', scope: 'process' },
@@ -36,7 +38,7 @@ const KINDS = {
   'delivery-contradicts-itself': { severity: 'warning', isNotice: true },
   disk: { severity: 'critical', scope: 'machine', isNotice: true },
   'disk/full': { severity: 'critical', scope: 'machine' },
-  'disk/no-room': { severity: 'critical', scope: 'machine' },
+  'disk/no-room': { severity: 'critical', scope: 'machine', causedBy: 'disk/full' },
   down: { severity: 'critical', scope: 'machine' },
   drift: { severity: 'critical' },
   duckdb: { severity: 'critical', scope: 'machine', isNotice: true },
@@ -46,17 +48,17 @@ const KINDS = {
   excluded: { severity: 'critical', each: 'invoice' },
   expiry: { severity: 'warning', each: 'setting', scope: 'process' },
   failure: { severity: 'warning', each: 'invoice' },
-  'forwarder/backlog': { severity: 'warning', scope: 'machine' },
+  'forwarder/backlog': { severity: 'warning', scope: 'machine', causedBy: 'disk/full' },
   'forwarder/partner-unknown': { severity: 'warning', scope: 'process' },
   gaps: { severity: 'warning' },
   'inbox/left-behind': { severity: 'warning', scope: 'machine' },
   'inbox/unwritable': { severity: 'critical', scope: 'machine' },
-  ingest: { severity: 'critical', scope: 'process' },
+  ingest: { severity: 'critical', scope: 'process', causedBy: 'disk/full' },
   'lake/blocked': { severity: 'critical', scope: 'process' },
   'month-restated': { severity: 'warning', each: 'month' },
   outranked: { severity: 'warning', each: 'invoice', isNotice: true },
   process: { severity: 'critical', each: 'role', scope: 'machine' },
-  publication: { severity: 'critical', scope: 'process' },
+  publication: { severity: 'critical', scope: 'process', causedBy: 'disk/full' },
   quarantine: { severity: 'warning', each: 'reason', scope: 'machine', isNotice: true },
   'quarantine/flood': { severity: 'warning', scope: 'machine', isNotice: true },
   'quarantine/old': { severity: 'warning', scope: 'machine' },
@@ -108,6 +110,12 @@ export function isNotice(key: string): boolean {
 export function scopeOf(key: string): 'all' | 'machine' | 'process' {
   const name = alertNameOf(key);
   return (name === null ? undefined : ALERTS[name].scope) ?? 'all';
+}
+
+/** The key of the alert that is its cause; null: it has none that is known. */
+export function causeOf(key: string): string | null {
+  const name = alertNameOf(key);
+  return (name === null ? undefined : ALERTS[name].causedBy) ?? null;
 }
 
 export function isAlertName(text: string): text is AlertName {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonOrNull } from '../text.ts';
 import { USER_FILES, userStore } from '../user-store.ts';
-import { type AlertKey, type AlertName, alertNameOf, isNotice, scopeOf } from './alert-names.ts';
+import { type AlertKey, type AlertName, alertNameOf, causeOf, isNotice, scopeOf } from './alert-names.ts';
 
 export interface Alert {
   readonly key: AlertKey;
@@ -101,7 +101,8 @@ export function applyChanges(
     const scope = scopeOf(change.key);
     const same = state.open.filter(({ key }) => key === change.key);
     const mine = scope === 'all' ? same[0] : same.find(({ by }) => by === process.by);
-    const related = scope === 'machine' ? same.filter((entry) => entry === mine) : same;
+    const related =
+      scope === 'machine' ? same.filter(({ by }) => machineOf(by) === machineOf(process.by)) : same;
     const changed =
       change.alert === null
         ? resolved(state, change, { mine, related })
@@ -129,7 +130,11 @@ function raised(
 ): Changed {
   const noticeMs = Math.max(0, ...related.map((entry) => entry.noticeMs));
   const acknowledged = related.find((entry) => entry.acknowledged !== null)?.acknowledged ?? null;
-  const isQuiet = acknowledged !== null || quietUntilMs(state, alert.key) > atMs || atMs - noticeMs < quietMs;
+  const isQuiet =
+    acknowledged !== null ||
+    quietUntilMs(state, alert.key) > atMs ||
+    atMs - noticeMs < quietMs ||
+    hasOpenCause(state, alert.key, by);
   const repeated = mine?.repeated ?? 0;
   const entry: Stored = {
     ...(mine?.check === undefined ? {} : { check: mine.check }),
@@ -150,9 +155,22 @@ function resolved(state: AlertState, { atMs, check }: Change, { mine, related }:
   const alert = { key: key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
   return {
     state: { ...state, open: without(state.open, mine, atMs) },
-    // Other processes may still have it.
-    due: related.length > 1 ? null : { isResolved: true, alert, atMs, repeated },
+    // Other processes may still have it; what was never sent is not resolved by a message.
+    due:
+      related.length > 1 || mine.noticeMs === 0 || hasOpenCause(state, key, mine.by)
+        ? null
+        : { isResolved: true, alert, atMs, repeated },
   };
+}
+
+function hasOpenCause({ open }: AlertState, key: string, by: string): boolean {
+  const cause = causeOf(key);
+  return open.some((entry) => entry.key === cause && machineOf(entry.by) === machineOf(by));
+}
+
+/** Only a shared store names machines. */
+function machineOf(by: string): string {
+  return by.slice(by.indexOf(' on ') + 1 || by.length);
 }
 
 function without(open: readonly Stored[], removed: Stored | undefined, nowMs: number): readonly Stored[] {
@@ -220,11 +238,11 @@ export async function openAlerts(dataDir: string, now = new Date()): Promise<rea
     .sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
 }
 
+/** One for each cause: an alert of several processes of a machine is one. */
 function joined({ open }: AlertState): readonly Stored[] {
-  const shared = new Map(
-    open.filter(({ key }) => scopeOf(key) !== 'machine').map((entry) => [entry.key, entry]),
-  );
-  return [...shared.values(), ...open.filter(({ key }) => scopeOf(key) === 'machine')];
+  const place = ({ key, by }: Stored): string =>
+    scopeOf(key) === 'machine' ? `${key} ${machineOf(by)}` : key;
+  return [...new Map(open.map((entry) => [place(entry), entry])).values()];
 }
 
 function objectIn(value: unknown): Readonly<Record<string, unknown>> {

@@ -13,6 +13,7 @@ import {
   type AlertName,
   alertNameOf,
   anchorOf,
+  causeOf,
   type Severity,
   scopeOf,
 } from './alert-names.ts';
@@ -51,6 +52,8 @@ interface AlertsOptions {
 }
 
 const PAUSE_MS = 200;
+/** Longer than the check of the disk takes to see it full. */
+const CAUSE_MS = 3_000;
 const SAME_CHANGE_MS = 10_000;
 const RETRY_MS = 30_000;
 const MAX_UNSTORED = 1_000;
@@ -73,7 +76,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const channels = openChannels({ settings, post: (url, body) => postMessage(url, body, retryAfterMs) });
   const notices = options.metrics?.counter('alerts_total');
   const stored = openStore(options);
-  const queue: Change[] = [];
+  const queue: (Change & { readonly queuedMs: number })[] = [];
   const subjects = new Map<string, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
   let appliedMs = Number.NEGATIVE_INFINITY;
@@ -112,16 +115,32 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   function add(change: Change): void {
-    queue.push(change);
+    queue.push({ ...change, queuedMs: performance.now() });
     timer ??= setTimeout(apply, Math.max(0, appliedMs + PAUSE_MS - performance.now())).unref();
   }
 
-  function apply(): void {
+  /** A consequence waits, since its cause may be found a moment later. */
+  function takeDue(isLast: boolean): readonly Change[] {
+    const since = performance.now() - CAUSE_MS;
+    const waiting = new Set(
+      queue
+        .filter(({ key, queuedMs }) => !isLast && causeOf(key) !== null && queuedMs > since)
+        .map(({ key }) => key),
+    );
+    const due = queue.filter(({ key }) => !waiting.has(key));
+    queue.splice(0, queue.length, ...queue.filter(({ key }) => waiting.has(key)));
+    if (queue.length > 0) timer = setTimeout(apply, PAUSE_MS).unref();
+    const isCaused = ({ key }: Change): number => Number(causeOf(key) !== null);
+    return due.sort((one, other) => isCaused(one) - isCaused(other));
+  }
+
+  function apply(isLast = false): void {
     clearTimeout(timer);
     timer = undefined;
     appliedMs = performance.now();
+    const due = takeDue(isLast);
     working = working.then(async () => {
-      const changes = await withNumbers(queue.splice(0), options);
+      const changes = await withNumbers(due, options);
       for (const change of await stored.apply(changes)) send(change);
     });
   }
@@ -154,7 +173,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     raise,
     resolve,
     async close() {
-      apply();
+      apply(true);
       await working;
       stored.endRetries();
       await delivery;

@@ -11,6 +11,7 @@ import { withFilterFlags } from '../../cli/report-output.ts';
 import { Verb } from '../../cli/verb.ts';
 import { TemporalError } from '../../lib/temporal/errors.ts';
 import { asOtherVersion, ReportError } from '../../reports/errors.ts';
+import { DataDirLockedError } from '../../sandbox/state/data-folder.ts';
 import { WarehouseError, warehouseFatal, warehouseLocked } from '../../warehouse/errors.ts';
 
 describe('describeError', () => {
@@ -28,6 +29,7 @@ describe('describeError', () => {
     [new WarehouseError('environment-mismatch', ['data folder /x', 'production', 'test', '']), EXIT.usage],
     [Object.assign(new Error('no such file'), { code: 'ENOENT' }), EXIT.usage],
     [new Error('listen', { cause: Object.assign(new Error('taken'), { code: 'EADDRINUSE' }) }), EXIT.locked],
+    [new DataDirLockedError('/x', 42), EXIT.locked],
     [new CliError(EXIT.checkFailed, 'drift'), EXIT.checkFailed],
     [new TypeError('undefined is not a function'), EXIT.bug],
   ])('gives %s its exit code', (error, exitCode) => {

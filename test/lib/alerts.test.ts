@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { AlertKey } from '../../lib/alerts/alert-names.ts';
 import { acknowledgeAlerts, openAlerts, quietAlerts } from '../../lib/alerts/alert-store.ts';
 import { createAlerts } from '../../lib/alerts/alerts.ts';
 import { openChannels } from '../../lib/alerts/channels.ts';
@@ -236,6 +237,43 @@ describe('alerts', () => {
       expect(await states()).toEqual(['raised', 'resolved']);
       await expect(openAlerts(folder)).rejects.toThrow('EISDIR');
     });
+  });
+
+  test('sends one message for one cause, of several processes too, and none about its consequences', async () => {
+    const { url, posts } = await aChat();
+    const dataDir = testFolder();
+    const [worker, webhook] = await Promise.all(
+      ['worker', 'webhook'].map((role) => alertsWith({ webhookUrl: url, dataDir, role })),
+    );
+    const close = () => Promise.all([worker?.alerts.close(), webhook?.alerts.close()]);
+    const raise = (of: typeof worker, key: AlertKey) => of?.alerts.raise({ key, title: `${key}.` });
+    // The consequence is found before its cause.
+    raise(worker, 'disk/no-room');
+    raise(worker, 'publication');
+    raise(worker, 'disk/full');
+    raise(worker, 'clock');
+    await worker?.alerts.close();
+    raise(webhook, 'clock');
+    raise(webhook, 'component/archive');
+    webhook?.alerts.resolve('component/archive');
+    worker?.alerts.resolve('disk/no-room');
+    await close();
+    expect(posts.map(({ text }) => /\] (\S+)\./.exec(text)?.[1])).toEqual(['disk/full', 'clock']);
+    expect((await openAlerts(dataDir)).map(({ key }) => key).sort()).toEqual([
+      'clock',
+      'disk/full',
+      'publication',
+    ]);
+    worker?.alerts.resolve('disk/full');
+    worker?.alerts.resolve('publication');
+    worker?.alerts.resolve('clock');
+    await close();
+    webhook?.alerts.resolve('clock');
+    await close();
+    expect(posts.slice(2).map(({ text }) => text.split('\n')[0])).toEqual([
+      expect.stringContaining('Resolved: disk/full.'),
+      expect.stringContaining('Resolved: clock.'),
+    ]);
   });
 
   test('sends once per quiet window to every sink, then the count', async () => {

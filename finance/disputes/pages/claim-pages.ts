@@ -26,6 +26,7 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
     address: ADDRESS,
     label: 'Disputes',
     icon: 'law',
+    group: 'Findings',
     rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
     async countWaiting() {
       const { claims } = await disputes.list();

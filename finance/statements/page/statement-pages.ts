@@ -194,6 +194,7 @@ export function statementPages(sources: Sources): PluginPages {
     address: ADDRESS,
     label: 'Statements',
     icon: 'log',
+    group: 'Month end',
     rows: null,
     register(app, host) {
       app.get(ADDRESS, (request, reply) => answer(request.query as Query, reply, host));
