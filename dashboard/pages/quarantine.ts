@@ -3,7 +3,7 @@ import { listValue } from '@duckdb/node-api';
 
 import type { FastifyInstance } from 'fastify';
 import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';
-import { runInvoices } from '../published-statements.ts';
+import { runInvoices } from '../page-queries.ts';
 
 const MAX_LISTED = 500;
 const MAX_BODY_BYTES = 64 * 1024;
