@@ -4,7 +4,7 @@ create or replace view internal.owned_invoices as
 select * replace (
     coalesce(
         partner_id,
-        (select case when min(partner_id) = max(partner_id) then min(partner_id) end from internal.invoice_state)
+        (select any_value(partner_id) from internal.invoice_state having count(distinct partner_id) = 1)
     ) as partner_id
 )
 from internal.invoice_state;

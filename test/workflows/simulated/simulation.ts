@@ -206,6 +206,11 @@ export class Simulation {
     return [...this.#runs.values()].filter((run) => run.type === type);
   }
 
+  /** As a server does when the retention of a closed run is over. */
+  forget(workflowId: string): void {
+    this.#runs.delete(workflowId);
+  }
+
   #remove(timer: Timer): void {
     const at = this.#timers.indexOf(timer);
     if (at >= 0) this.#timers.splice(at, 1);
