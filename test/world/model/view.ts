@@ -1,6 +1,6 @@
 /** What a report with filters reads: docs/report-rules.md, "Filters" and "Order, equality and empty cells". */
 
-import type { Filters, History } from '../history.ts';
+import type { Filters } from '../history.ts';
 import { compareText } from './exact.ts';
 import type { KnownInvoice, Line as PlainLine, Version, World } from './truth.ts';
 
@@ -120,7 +120,6 @@ function tenantsOf(invoices: readonly KnownInvoice[]): ReadonlyMap<string, Tenan
 }
 
 export interface Situation {
-  readonly history: History;
   readonly world: World;
   readonly publishedAt: string;
 }

@@ -12,6 +12,7 @@ import { CATALOGUE } from '../model/catalogue.ts';
 import { comparedDays, comparedRows, pivotedRows } from '../model/comparison.ts';
 import { type View, viewsOf } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
+import { compareClaims, compareStatements } from './money.ts';
 import { compareListing, compareTables, followLinks, readBack } from './surfaces.ts';
 
 /** For a session, which is never slow on so few lines. */
@@ -26,11 +27,12 @@ export const ANSWERED = new Map<string, { readonly questions: number; readonly r
 /** @throws Difference */
 export async function compareReports(played: Played, history: History): Promise<void> {
   const isPunctual = isRightClock(history);
+  await compareStatements(played);
   await compareTables(played, isPunctual ? [null, END, ...played.instants] : [null, END]);
   // While our clock was wrong, an earlier instant is not what it says.
   const earlier = isPunctual ? played.published.map((asKnownOn) => ({ asKnownOn })) : [];
   for (const filters of [...history.filters, ...earlier]) {
-    const views = viewsOf({ history, world: played.world, publishedAt: played.publishedAt }, filters);
+    const views = viewsOf(played, filters);
     const sessions = new Map<string, Promise<ReportSession>>();
     const sessionOf = (of: Filters): Promise<ReportSession> => {
       const key = JSON.stringify(of);
@@ -42,7 +44,7 @@ export async function compareReports(played: Played, history: History): Promise<
     };
     try {
       for (const question of history.questions)
-        await compareReport(question, { filters, views, sessionOf, played, history });
+        await compareReport(question, { filters, views, sessionOf, played });
       for (const listing of views === null ? [] : history.listings)
         await compareListing(listing, views ?? [], await sessionOf(filters));
     } finally {
@@ -61,12 +63,11 @@ interface Asking {
   readonly views: readonly View[] | null;
   readonly sessionOf: (filters: Filters) => Promise<ReportSession>;
   readonly played: Played;
-  readonly history: History;
 }
 
 async function compareReport(
   question: Question,
-  { filters, views, sessionOf, played, history }: Asking,
+  { filters, views, sessionOf, played }: Asking,
 ): Promise<void> {
   // No partner is selected, which a command refuses.
   if (views === null) return;
@@ -77,11 +78,14 @@ async function compareReport(
   const { report, parameters, compare: period, pivot } = question;
   const expected = answersOf(question, views);
   if (period === undefined && pivot === undefined) {
-    const result = await ask(question, filters, { session, played });
+    const tables = await writeFiles(question, played);
+    const result = await ask(question, filters, { session, played, tables });
     compare(what, expected, result.rows);
     const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
     ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + result.rows.length });
     await readBack(result, what);
+    if (Object.keys(filters).length === 0)
+      await compareClaims(question, result, { databasePath: played.path, tables });
     return followLinks(result, what, filters, sessionOf);
   }
   const request = {
@@ -94,16 +98,15 @@ async function compareReport(
   if (period !== undefined) {
     const days = comparedDays(period, filters);
     if (days === null) return;
-    const situation = { history, world: played.world, publishedAt: played.publishedAt };
     const answered = (await runCompared(request, { compare: period })).rows;
     if (report === 'bridge') {
       const { from: second_from, to: second_to, ...others } = filters;
       const second = { ...(second_from && { second_from }), ...(second_to && { second_to }) };
       const all = { ...parameters, first_from: days.from, first_to: days.to, ...second };
-      const sides = answersOf({ report, parameters: all }, viewsOf(situation, others) ?? []);
+      const sides = answersOf({ report, parameters: all }, viewsOf(played, others) ?? []);
       return compare(what, sides, answered);
     }
-    const then = answersOf(question, viewsOf(situation, { ...filters, ...days }) ?? []);
+    const then = answersOf(question, viewsOf(played, { ...filters, ...days }) ?? []);
     const keys = keysOf(report, parameters);
     const sides = expected.map(({ partnerId, rows }) => ({
       partnerId,
@@ -147,13 +150,8 @@ function keysOf(report: string, { by = 'tenant+carrier' }: Question['parameters'
   return [...own, 'currency_code'];
 }
 
-/** Files of one's own belong to a session of their own. */
-async function ask(
-  { report, parameters, files }: Question,
-  filters: Filters,
-  { session, played }: { readonly session: ReportSession; readonly played: Played },
-): Promise<ReportResult> {
-  if (files === undefined) return session.run(report, parameters);
+/** @returns paths by table */
+async function writeFiles({ files = {} }: Question, played: Played): Promise<Record<string, string>> {
   const tables: Record<string, string> = {};
   for (const [table, rows] of Object.entries(files)) {
     const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -162,6 +160,22 @@ async function ask(
     await writeFile(path, `${lines.map((line) => line.join()).join('\n')}\n`);
     tables[table] = path;
   }
+  return tables;
+}
+
+interface Asked {
+  readonly session: ReportSession;
+  readonly played: Played;
+  readonly tables: Readonly<Record<string, string>>;
+}
+
+/** Files of one's own belong to a session of their own. */
+function ask(
+  { report, parameters, files }: Question,
+  filters: Filters,
+  { session, played, tables }: Asked,
+): Promise<ReportResult> {
+  if (files === undefined) return session.run(report, parameters);
   const request = { databasePath: played.path, name: report, parameters, filters, tables };
   return runReport({ ...request, timeLimitMs: TIME_LIMIT_MS });
 }
