@@ -306,6 +306,8 @@ describe('the file of an invoice', () => {
     expect(life.world.attentions).toMatchObject([
       { code, reason: expect.stringContaining('invoices retry') },
     ]);
+    const series = Number(/ (\d+) series of attempts/.exec(life.world.attentions[0]?.reason ?? '')?.[1] ?? 1);
+    if (calls.includes('X')) expect(life.timesOf('exportCsv')).toHaveLength(series);
     const [at = 0] = life.timesOf('markNeedsAttention');
     const due = after === 'once' ? 0 : after === 'day' ? DAY : 7 * DAY;
     // Only the pauses count; the attempts between them take some time, too.
