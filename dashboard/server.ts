@@ -24,7 +24,7 @@ import { registerEvents } from './pages/events.ts';
 import { registerInvoices } from './pages/invoices.ts';
 import { registerOverview } from './pages/overview.ts';
 import { registerQuarantine } from './pages/quarantine.ts';
-import { registerReports } from './pages/reports.ts';
+import { findingTabs, registerReports } from './pages/reports.ts';
 import { openSavedViews, registerSavedViews } from './pages/saved-views.ts';
 import { registerSearch } from './pages/search.ts';
 import { type Explain, registerShipment } from './pages/shipment.ts';
@@ -193,7 +193,8 @@ function registerPlugin(
       // Forms name their origin, which the policy of the other pages would suppress.
       reply.header('referrer-policy', 'same-origin');
       return sendFramed(context, reply, {
-        ...{ view: 'plugin', title, section: plugin.address, values: { html }, data },
+        ...{ view: 'plugin', title, section: plugin.address, data },
+        values: { html: findingTabs(context, plugin.address) + html },
       });
     },
   });

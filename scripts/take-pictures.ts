@@ -20,6 +20,8 @@ const context = await browser.newContext({
   viewport: { width: 1280, height: 800 },
 });
 
+context.setDefaultTimeout(120_000);
+
 async function take(name: string, url: string, height: number): Promise<void> {
   const page = await context.newPage();
   await page.setViewportSize({ width: 1280, height });

@@ -67,7 +67,7 @@ export async function reportBody(
     ...{ name, address: to({ pivot: value, sort: null, page: null, columns: null }) },
   });
   const between = renderPart('report-links', {
-    related: relatedTo(report, query),
+    related: [...filesFor(report, whole), ...relatedTo(report, query)],
     across: [
       ...acrossOf(report, whole)
         .filter((name) => name !== pivot)
@@ -149,6 +149,13 @@ function chosenColumns({ columns }: ReportResult, query: Query) {
     column,
     isVisible: named.length > 0 ? named.includes(column.name) : !column.isDetail,
   }));
+}
+
+/** Where a file is given without which the report compares nothing. */
+function filesFor({ sources }: ReportDefinition, { missing = [] }: ReportResult) {
+  return missing.length === 0
+    ? []
+    : sources.map((name) => ({ label: `Give the file of ${name}`, address: `/files/${name}` }));
 }
 
 function relatedTo(report: ReportDefinition, query: Query) {

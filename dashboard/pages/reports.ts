@@ -114,7 +114,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
       all(query, name).map((value) => ({ name, value })),
     ),
     label: labelOfParameter,
-    tabs: tabsOf(report, context, periodOf(query)),
+    tabs: findingTabs(context, path, periodOf(query)),
   });
 }
 
@@ -131,16 +131,18 @@ const FINDINGS = [
   ] as const),
 ];
 
-function tabsOf({ name }: ReportDefinition, { plugins }: PageContext, period: string) {
-  if (!FINDINGS.some(([report]) => report === name)) return [];
-  const days = period === '' ? '' : `?${period}`;
+/** Empty for an address that is no place of findings. @param period as a query, or '' */
+export function findingTabs({ plugins }: PageContext, address: string, period = ''): string {
   const findings = plugins.filter(({ group }) => group === 'Findings');
-  return [
-    ...findings.map(({ label, address }) => ({ label, address: `${address}${days}`, isCurrent: false })),
-    ...FINDINGS.map(([report, label]) => ({
-      ...{ label, address: `/reports/${report}${days}`, isCurrent: report === name },
-    })),
+  const tabs = [
+    ...findings.map((plugin) => [plugin.address, plugin.label] as const),
+    ...FINDINGS.map(([report, label]) => [`/reports/${report}`, label] as const),
   ];
+  if (!tabs.some(([place]) => place === address)) return '';
+  const days = period === '' ? '' : `?${period}`;
+  return renderPart('finding-tabs', {
+    tabs: tabs.map(([place, label]) => ({ label, address: `${place}${days}`, isCurrent: place === address })),
+  });
 }
 
 const COMPARED: readonly (readonly [value: string, label: string])[] = [

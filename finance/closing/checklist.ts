@@ -1,4 +1,5 @@
 import { sumOfAmounts } from '../../lib/decimal.ts';
+import type { ReportCell } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { type Period, parsePeriod } from '../../reports/period.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
@@ -119,9 +120,13 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
     return {
       missing: notCounted.filter(({ is_void }) => !is_void).map((row) => numbered(row, row.state)),
       unproven: invoices
-        .filter(({ proof, discrepancy_rules: rules }) => !PROVEN.includes(proof) || (rules ?? null) !== null)
-        .map((row) =>
-          numbered(row, String(row.discrepancy_rules ?? 'nothing proves its file').replaceAll('-', ' ')),
+        .map((row) => ({ row, rules: differencesIn(row.discrepancy_rules) }))
+        .filter(({ row, rules }) => !PROVEN.includes(row.proof) || rules.length > 0)
+        .map(({ row, rules }) =>
+          numbered(
+            row,
+            rules.length > 0 ? `its file differs in ${rules.join(', ')}` : 'nothing proves its file',
+          ),
         ),
       head: {
         totals: totalsOf(cells, []).map(({ currency_code, lines, billed }) => ({
@@ -135,6 +140,12 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
   } finally {
     session.close();
   }
+}
+
+/** Dates of late charges contradict nothing. */
+function differencesIn(rules: ReportCell | undefined): readonly string[] {
+  const named = String(rules ?? '').split(', ');
+  return named.filter((rule) => rule !== '' && rule !== 'period').map((rule) => rule.replaceAll('-', ' '));
 }
 
 /** @param waits false: findings that are not there at once are an open point */

@@ -12,19 +12,6 @@ import { offerDismissal, offerLines } from './offers.ts';
 const ADDRESS = '/money-at-risk';
 const ROWS_ON_A_PAGE = 100;
 const USUAL_DAYS = 180;
-/** As the reports have them (dashboard/pages/reports.ts). */
-const TABS = [
-  ...([
-    ['/disputes', 'Disputes'],
-    ['/reports/duplicates', 'Billed twice'],
-    ['/reports/rebills', 'Charged again'],
-  ] as const),
-  ...([
-    ['/reports/late-billed', 'Late'],
-    ['/reports/adjustments', 'Adjustments'],
-  ] as const),
-  ['/reports/outliers', 'Far above the usual'],
-] as const;
 const STATES = ['new', 'claimed', 'credited', 'dismissed'] as const;
 
 export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date()): PluginPages {
@@ -78,7 +65,6 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             newCount: found.lines.filter((line) => isChosen(line, risk)).length,
             previous: page > 1 ? to(page - 1) : null,
             next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
-            tabs: TABS,
             ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
           });
           const data = { lines: chosen, notes: found.notes, unchecked: found.unchecked };

@@ -9,7 +9,6 @@ import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { columnLabel, instantLabel, plural } from '../../../reports/render/labels.ts';
 import { escapeAttribute, templatesIn } from '../../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES, type DateBasis } from '../../../reports/report-filters.ts';
-import { openBilledSession } from '../billed.ts';
 import { listStatements, STATEMENT_STATES, type StatementList } from '../list-statements.ts';
 import {
   type MadeStatement,
@@ -18,7 +17,7 @@ import {
   statementMonth,
 } from '../make-statements.ts';
 import { renderStatement, STATEMENT_FORMATS } from '../render-statement.ts';
-import { keyOf, PAPERS, type Statement, StatementError, statementRefused, tenantOf } from '../statement.ts';
+import { keyOf, PAPERS, type Statement, StatementError, statementRefused } from '../statement.ts';
 import { cellText, headOf, referencesOf, type StatementTable, tablesOf } from '../statement-tables.ts';
 
 const ADDRESS = '/statements';
@@ -35,7 +34,6 @@ export function statementPages(sources: Sources): PluginPages {
     const format = one(query, 'format');
     const by = one(query, 'by');
     const page = {
-      tenants: await tenantsIn(sources),
       tenant,
       period,
       by,
@@ -240,18 +238,6 @@ async function statementOf(
   const [made] = found;
   if (made === undefined) throw new Error('A tenant that is named has a statement.');
   return made;
-}
-
-async function tenantsIn({ databasePath, timeLimitMs }: Sources) {
-  const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [] });
-  try {
-    return (await session.tenants()).map(tenantOf).map(({ tenant, tenant_id }) => ({
-      value: tenant_id ?? tenant,
-      label: tenant,
-    }));
-  } finally {
-    session.close();
-  }
 }
 
 const STATUS: ReadonlyMap<number, number> = new Map([
