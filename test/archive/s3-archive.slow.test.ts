@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { request } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { Archive } from '../../archive/archive.ts';
 import { openArchive } from '../../archive/open-archive.ts';
 import { describeFile } from '../../archive/records.ts';
@@ -12,8 +12,7 @@ import { openS3Bucket } from '../../archive/s3/bucket.ts';
 import { testFolder } from '../support/folders.ts';
 import { aCsv } from '../warehouse/support.ts';
 import { anArchivedEvent } from './an-event.ts';
-import { aFact, archiveContract, readEvents } from './contract.ts';
-import { startS3Proxy } from './s3-proxy.ts';
+import { aFact, archiveContract } from './contract.ts';
 import { startS3Server } from './s3-server.ts';
 
 let server: Awaited<ReturnType<typeof startS3Server>>;
@@ -51,42 +50,6 @@ async function anotherMachine(): Promise<Archive> {
 }
 
 archiveContract(async () => ({ archive, another: anotherMachine }));
-
-describe('events', () => {
-  test('lists an event after its paused writer confirmed it', async () => {
-    const proxy = await startS3Proxy(server.url);
-    try {
-      vi.stubEnv('AWS_ENDPOINT_URL', proxy.url);
-      const [writer, reader] = [await anotherMachine(), await anotherMachine()];
-      let resume = (): void => undefined;
-      const isHeld = new Promise<void>((held) => {
-        proxy.hold = ({ method, url: path }) => {
-          if (method !== 'PUT' || path?.includes('/events/log/') !== true) return null;
-          proxy.hold = () => null;
-          held();
-          return new Promise((go) => {
-            resume = go;
-          });
-        };
-      });
-      const paused = anArchivedEvent({ eventId: 'paused' });
-      const putting = writer.putEvent(paused);
-      await isHeld;
-      proxy.skewMs = 20 * 60_000;
-      await reader.event('paused');
-      await reader.putEvent(anArchivedEvent({ eventId: 'meanwhile' }));
-      const found = await readEvents(reader);
-      expect(found.map(({ event }) => event.eventId)).toEqual(['meanwhile']);
-      resume();
-      await putting;
-      const more = await readEvents(reader, found.at(-1)?.cursor);
-      expect(more.map(({ event }) => event.eventId)).toEqual(['paused']);
-    } finally {
-      vi.stubEnv('AWS_ENDPOINT_URL', server.url);
-      await proxy.stop();
-    }
-  });
-});
 
 test('reports a damaged fact by its key', async () => {
   await archive.putFact(aFact('2026-03-01T00:00:00.000Z', 'a'));
