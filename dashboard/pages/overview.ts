@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
+import { differencesOf } from '../../reports/invoices/invoice-questions.ts';
 import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import { filtersOf, isForPrograms, periodOf, type Query } from '../address.ts';
@@ -129,7 +130,7 @@ function actionsOf(
     })),
     ...contradicted.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ ...invoice(row), since: instant(row.loaded_at) },
-      what: `Its file differs from what was stated: ${rulesInWords(row.discrepancy_rules)}`,
+      what: `Its file differs from what was stated: ${differencesOf(row.discrepancy_rules).join(', ')}`,
     })),
     ...gaps.slice(0, MAX_ACTIONS).map((row) => ({
       ...{ address: '/reports/gaps', name: `after ${row.after_invoice}`, tenant: row.tenant },
@@ -181,17 +182,3 @@ function withoutSums(error: unknown, request: FastifyRequest) {
   const nothing = { spend: null, gaps: null, months: null, asOf: null };
   return { ...nothing, spendProblem: error.message, notes: [], charts: [] };
 }
-
-function rulesInWords(rules: ReportRow[string] | undefined): string {
-  const named = String(rules ?? '').split(', ');
-  return named.map((rule) => RULES[rule] ?? rule.replaceAll('-', ' ')).join(', ');
-}
-
-const RULES: Readonly<Record<string, string>> = {
-  'total-amount': 'the total',
-  'shipment-count': 'the number of lines',
-  currency: 'the currency',
-  period: 'the billing period',
-  'announced-hash': 'the file that was announced',
-  'announced-size': 'the size that was announced',
-};

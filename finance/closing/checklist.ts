@@ -1,7 +1,9 @@
 import { sumOfAmounts } from '../../lib/decimal.ts';
 import type { ReportCell } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
+import { differencesOf } from '../../reports/invoices/invoice-questions.ts';
 import { type Period, parsePeriod } from '../../reports/period.ts';
+import { digitsOf, roundedTo } from '../../reports/render/labels.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { RISKS } from '../disputes/at-risk.ts';
@@ -120,7 +122,7 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
     return {
       missing: notCounted.filter(({ is_void }) => !is_void).map((row) => numbered(row, row.state)),
       unproven: invoices
-        .map((row) => ({ row, rules: differencesIn(row.discrepancy_rules) }))
+        .map((row) => ({ row, rules: differencesOf(withoutDates(row.discrepancy_rules)) }))
         .filter(({ row, rules }) => !PROVEN.includes(row.proof) || rules.length > 0)
         .map(({ row, rules }) =>
           numbered(
@@ -142,10 +144,9 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
   }
 }
 
-/** Dates of late charges contradict nothing. */
-function differencesIn(rules: ReportCell | undefined): readonly string[] {
-  const named = String(rules ?? '').split(', ');
-  return named.filter((rule) => rule !== '' && rule !== 'period').map((rule) => rule.replaceAll('-', ' '));
+/** The dates of late charges contradict nothing. */
+function withoutDates(rules: ReportCell | undefined): string {
+  return String(rules ?? '').replace(/\bperiod(, |$)/, '');
 }
 
 /** @param waits false: findings that are not there at once are an open point */
@@ -169,7 +170,7 @@ async function findingsIn(
     return [
       ...fresh.map((of) => ({
         name: RISKS[of[0]?.risk ?? 'outliers'],
-        text: `${of.length} ${of.length === 1 ? 'line' : 'lines'}, ${sumOfAmounts(of.map(({ claimed }) => claimed))} ${of[0]?.currency_code}`,
+        text: `${of.length} ${of.length === 1 ? 'line' : 'lines'}, ${amountOf(of)}`,
         address: `${address}&risk=${of[0]?.risk}`,
       })),
       ...unchecked.map((risk) => ({ name: RISKS[risk], text: 'not checked', address })),
@@ -178,4 +179,9 @@ async function findingsIn(
     if (!isReportError(error, 'interrupted')) throw error;
     return [{ name: 'Findings', text: 'could not be checked in time', address }];
   }
+}
+
+function amountOf(lines: readonly { readonly claimed: string; readonly currency_code: string }[]): string {
+  const currency = lines[0]?.currency_code ?? '';
+  return `${roundedTo(sumOfAmounts(lines.map(({ claimed }) => claimed)), digitsOf(currency))} ${currency}`;
 }

@@ -32,3 +32,18 @@ export async function invoiceHistory(run: RunStatement, invoice: string): Promis
     discrepancies: await run('invoice-discrepancies', { invoice }),
   };
 }
+
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  'total-amount': 'the total',
+  'shipment-count': 'the number of lines',
+  currency: 'the currency',
+  period: 'the billing period',
+  'announced-hash': 'the file that was announced',
+  'announced-size': 'the size that was announced',
+};
+
+/** In what a file differs from its header, in words. @param rules of the column `discrepancy_rules` */
+export function differencesOf(rules: unknown): readonly string[] {
+  const named = String(rules ?? '').split(', ');
+  return named.filter(Boolean).map((rule) => DIFFERENCES[rule] ?? rule.replaceAll('-', ' '));
+}
