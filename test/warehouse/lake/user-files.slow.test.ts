@@ -5,15 +5,14 @@ import { EXIT } from '../../../cli/errors.ts';
 import { createRoleContext } from '../../../cli/roles/run-role.ts';
 import { openSavedViews } from '../../../dashboard/pages/saved-views.ts';
 import { openClaims, openDisputes } from '../../../finance/disputes/disputes.ts';
-import { acknowledgeAlerts, openAlerts } from '../../../lib/alerts/alert-store.ts';
-import { createAlerts } from '../../../lib/alerts/alerts.ts';
+import { openAlerts } from '../../../lib/alerts/alert-store.ts';
 import { type AuditLog, type AuditNote, openAuditLog } from '../../../lib/audit-log.ts';
 import { createLogger } from '../../../lib/log/log.ts';
 import { registerUserStore, userStore } from '../../../lib/user-store.ts';
 import { openUserFiles } from '../../../warehouse/lake/user-files.ts';
 import { aLine } from '../../finance/disputes/a-claim.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { alertSettings, testSettings } from '../../webhook/a-delivery.ts';
+import { testSettings } from '../../webhook/a-delivery.ts';
 import { makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, PASSWORD, startLakeServer } from './support.ts';
 
@@ -96,25 +95,6 @@ test('names the audit entries that a failover lost, also once others have their 
   await two.write(NOTE);
   await one.write(NOTE);
   for (const log of [one, two]) expect((await log.verify()).problems).toEqual(named);
-});
-
-test('raises one alert for three workers, and takes an acknowledgement for all', async () => {
-  const notices: string[] = [];
-  const workers = machines.map((dataDir) => {
-    const settings = { ...testSettings(dataDir), alerts: alertSettings() };
-    const log = createLogger(settings, 'worker', {
-      write: (line) => void (line.includes('"alert raised') && notices.push(line)),
-    });
-    return createAlerts({ settings, log, scrub: (text) => text, store: { dataDir, role: 'worker' } });
-  });
-  for (const alerts of workers) alerts.raise({ key: 'gaps', title: 'Invoices may be missing' });
-  await Promise.all(workers.map((alerts) => alerts.close()));
-  expect(notices).toHaveLength(1);
-  const gapsOn = async (index: number) =>
-    (await openAlerts(machine(index))).filter(({ key }) => key === 'gaps');
-  expect(await gapsOn(1)).toMatchObject([{ acknowledged: null }]);
-  await acknowledgeAlerts(machine(2), ['gaps'], { at: new Date().toISOString(), by: 'anna', note: '' });
-  expect(await gapsOn(0)).toMatchObject([{ acknowledged: { by: 'anna' } }]);
 });
 
 test('keeps all views that two dashboards save at once', async () => {
