@@ -182,9 +182,11 @@ const RECORDING = join(ROOT, '.cache/mutants.json');
 async function readReach(): Promise<readonly Reach[]> {
   const last = existsSync(RECORDING) ? (JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording) : null;
   const commit = git('rev-parse', 'HEAD').trim();
-  const changed = last === null ? [] : git('diff', '--name-only', last.commit, commit).split('\n');
+  const changed =
+    last === null ? [] : git('diff', '--name-only', '--no-renames', last.commit, commit).split('\n');
   const fresh = changed.filter((file) => FAST_TEST.test(file) && existsSync(join(copy, file)));
-  const kept = (last?.files ?? []).filter(({ testFile }) => !changed.includes(testFile));
+  const isKept = (file: string) => !changed.includes(file) && existsSync(join(copy, file));
+  const kept = (last?.files ?? []).filter(({ testFile }) => isKept(testFile));
   const recorded = last === null || fresh.length > 0 ? await recordReach(fresh) : [];
   const recording: Recording = { commit, files: [...kept, ...recorded] };
   writeFileSync(RECORDING, JSON.stringify(recording));

@@ -63,7 +63,7 @@ export function mutantsOfTypeScript(file: string, bytes: Buffer): readonly Mutan
         const isText = [left, right].some(({ type }) => /^(StringLiteral|TemplateLiteral)$/.test(type));
         if (swap !== undefined && !(isText && operator === '+'))
           add(swap[0], start, start + operator.length, swap[1], within);
-        if (/^[!=]==$/.test(operator) && right.type === 'StringLiteral')
+        if (/^[!=]==$/.test(operator) && right.type === 'StringLiteral' && right.value !== '')
           add('changed constant', from(right), to(right), "''", within);
         break;
       }

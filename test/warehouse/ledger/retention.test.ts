@@ -6,6 +6,8 @@ import { aCsv, anEvent, archiveCsv, aWarehouse, INVOICE, loadArchived, sha256 } 
 
 const OTHER = '22222222-2222-4222-8222-222222222222';
 const LAST = '33333333-3333-4333-8333-333333333333';
+/** A row shows by its cost of which file it is. */
+const CENTS: Readonly<Record<string, string>> = { [INVOICE]: '.25', [OTHER]: '.50', [LAST]: '.75' };
 const DAY_MS = 86_400_000;
 
 const invoice = fc.constantFrom(INVOICE, OTHER);
@@ -29,7 +31,7 @@ test('removable files are those that no report since the purge’s date needs', 
       };
       const t = await aWarehouse({ now: tick });
       const bytesOf = (invoiceId: string, file: number) =>
-        aCsv([{ 'Billing Cost': `${file + 1}${invoiceId === OTHER ? '.50' : '.25'}` }], invoiceId);
+        aCsv([{ 'Billing Cost': `${file + 1}${CENTS[invoiceId]}` }], invoiceId);
       const announce = (invoiceId: string, hash: string) => {
         const at = tick().toISOString();
         const header = { invoiceId };
@@ -91,7 +93,7 @@ test('removable files are those that no report since the purge’s date needs', 
       for (const invoiceId of [INVOICE, OTHER]) {
         for (const file of [0, 1, 2]) {
           const hash = sha256(bytesOf(invoiceId, file));
-          const isNeeded = needed.has(`${file + 1}${invoiceId === OTHER ? '.5000' : '.2500'}`);
+          const isNeeded = needed.has(`${file + 1}${CENTS[invoiceId]}00`);
           const isTouched = (touched.get(hash) ?? -1) >= at;
           if (isNeeded || isTouched) expect(removable.has(hash)).toBe(false);
           // Void since before the date, or replaced: nothing else keeps a loaded file.
