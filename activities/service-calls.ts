@@ -139,7 +139,9 @@ function alertUnreadableDetails(alerts: Alerts, invoiceId: string, { code, messa
   const { reaction, scope } = serviceError(code) ?? { reaction: 'retry', scope: 'service' };
   if (reaction === 'retry' || scope === 'service') return;
   const detail = `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`;
-  alerts.raise({ key: DETAILS_ALERT, title: 'The details of invoices cannot be read', detail }, invoiceId);
+  const title = 'The details of invoices cannot be read';
+  // What the endpoint refuses to all is over with any answer of it.
+  alerts.raise({ key: DETAILS_ALERT, title, detail }, scope === 'invoice' ? invoiceId : undefined);
 }
 
 /** A small file that fits does not end the alert, because a large one may still not fit. */
