@@ -315,7 +315,8 @@ async function main(): Promise<boolean> {
   for (const { mutant, caughtBy } of tried)
     if (caughtBy === null) process.stdout.write(`  ${describeMutant(mutant)}\n`);
   process.stdout.write(`${sentence(tried)}, seed ${seed}\n`);
-  return caughtOf(tried) >= tried.length * (values.near ? 0.4 : 0.85);
+  // Twenty faults by near tests alone vary: fewer than a quarter are caught once in two hundred draws when half of all are.
+  return caughtOf(tried) >= tried.length * (values.near ? 0.25 : 0.85);
 }
 
 try {
