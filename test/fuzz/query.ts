@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { Agent, request } from 'undici';
 import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.ts';
 import { isInvalid } from '../../dashboard/pages/reports.ts';
+import { shortName } from '../../lib/text.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
 import { dashboardOver } from '../dashboard/support.ts';
 import { hostileText } from '../security/hostile/json.ts';
@@ -68,7 +69,9 @@ export async function open(): Promise<FuzzRun> {
       if (name === 'page') continue;
       const wanted = all(query, name).filter((value) => value !== '' || name === 'zone');
       const found = all(again, name);
-      if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+      // A long name is in an address by its beginning and a hash, from which the page finds it.
+      const isSame = (value: string, nth: number) => found[nth] === value || found[nth] === shortName(value);
+      if (found.length !== wanted.length || !wanted.every(isSame)) {
         throw new Error(
           `${JSON.stringify(name)}: ${JSON.stringify(wanted)} became ${JSON.stringify(found)}.`,
         );
