@@ -206,6 +206,8 @@ describe('the events of an invoice', () => {
     await slow.send(finalized());
     expect(await slow.result()).toMatchObject({ state: 'loaded' });
     expect(slow.timesOf('clearNeedsAttention')).toHaveLength(1);
+    // At once, not by the check for a repaired file an hour later.
+    expect(slow.timesOf('loadInvoice')).toEqual([0, MINUTE]);
 
     const ending = beginLife(aWorld(unknownId));
     ending.simulation.onSignal = (name) => (name === 'backfillReply' ? ending.send(finalized()) : undefined);
