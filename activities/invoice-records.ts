@@ -70,6 +70,9 @@ export function createInvoiceActivities({
     async markNeedsAttention(request) {
       const { invoiceId, reason } = request;
       await warehouse.markNeedsAttention(request);
+      // A person may have restored the invoice while the service denied its void: then nothing waits for a person any more.
+      const invoice = await warehouse.invoice(invoiceId);
+      if (invoice?.restoredAt != null && invoice.state !== 'needs_attention') return;
       alerts.raise({
         key: attentionKey(invoiceId),
         title: `Invoice ${invoiceId} needs attention`,
