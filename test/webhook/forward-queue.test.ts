@@ -127,7 +127,7 @@ test('deliveries are taken in order of each invoice, voids first, with growing p
         }
         if (act.kind === 'again') for (const one of model.known) queue.add({ ...one });
         if (act.kind === 'take') take();
-        if (act.kind === 'wait') atMs = queue.nextAtMs() ?? atMs;
+        if (act.kind === 'wait') atMs = Math.max(atMs, queue.nextAtMs() ?? 0);
         if (entry !== undefined && act.kind === 'done') {
           queue.done(entry);
           model.done(entry);
