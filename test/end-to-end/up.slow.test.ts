@@ -227,7 +227,7 @@ describe('billsync up', { shuffle: false }, () => {
       (state) => state?.isReady === true,
     );
     expect([processOf('worker'), processOf('dashboard') === dashboard]).toEqual([worker, false]);
-    for (const key of ['process/worker', 'process/webhook'])
+    for (const key of ['process/worker', 'process/webhook', 'process/dashboard'])
       await eventually(
         async () => alerts(),
         (text) => text.includes(`"resolved","key":"${key}"`),
