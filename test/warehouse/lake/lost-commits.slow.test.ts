@@ -128,7 +128,7 @@ test('counts rows once that a load left behind, whatever finds them', async () =
     from billsync_lake_1.ducklake_data_file as f where end_snapshot is null order by data_file_id limit 1) as copied`;
   await server.query(settings, doubled);
   expect((await t.warehouse.verify({ full: false })).drift).toContainEqual(
-    expect.objectContaining({ rule: 'rows', expected: expect.stringContaining('of load 1') }),
+    expect.objectContaining({ rule: 'rows', expected: expect.stringMatching(/^\d+ of load \d+$/) }),
   );
 });
 
