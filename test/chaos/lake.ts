@@ -636,7 +636,7 @@ async function inspect(stage: Stage): Promise<void> {
     const codes = ended.filter((code) => code !== 8);
     // An error of a connection that only a new process mends may end a worker once; what it loads is compared above.
     if (codes.length > 1) fail(`${name} ended by itself with ${codes.join(', ')}`);
-    else if (codes.length > 0) note(`${name} ended by itself with ${codes.join(', ')}`);
+    else if (codes.length > 0) process.stderr.write(`${name} ended by itself with ${codes.join(', ')}\n`);
   }
   const { out } = await dashboard.product.command('alerts', 'list', '--json');
   if (!out.includes('"clock"')) fail(`no alert names a wrong clock: ${out}`);
