@@ -122,7 +122,7 @@ const MAX_ALERTED = 5;
 const MAX_LISTED = 200;
 /** Two of a hundred thousand findings share a digest once in 50,000 times. */
 const DIGEST_LENGTH = 8;
-/** So many digests are 160 KB of Temporal's 2 MB; of more, the first in their order are kept. */
+/** A result has at most this many digests, 160 KB of Temporal's 2 MB. Of more, the first in their order are kept. */
 const MAX_REPORTED = 20_000;
 
 function compareGaps(

@@ -140,7 +140,7 @@ function alertUnreadableDetails(alerts: Alerts, invoiceId: string, { code, messa
   if (reaction === 'retry' || scope === 'service') return;
   const detail = `${message} Invoices are loaded all the same; a void whose event was lost is not found meanwhile.`;
   const title = 'The details of invoices cannot be read';
-  // What the endpoint refuses to all is over with any answer of it.
+  // A refusal that concerns every invoice is over as soon as the endpoint answers about any of them.
   alerts.raise({ key: DETAILS_ALERT, title, detail }, scope === 'invoice' ? invoiceId : undefined);
 }
 

@@ -4,7 +4,7 @@ import type { WarehouseActivities } from '../workflows/activities.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 import { heartbeatEvery } from './heartbeat.ts';
 
-/** So many differences are returned; all are logged, and `billsync verify` without a worker lists them. */
+/** The log and the result have at most this many differences; `billsync verify` without a worker lists all of them. */
 const MAX_DRIFT = 200;
 const HEARTBEAT_INTERVAL_MS = 1_000;
 const FULL = 'full verification';

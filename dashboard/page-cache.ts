@@ -3,7 +3,7 @@
  * with the day).
  */
 
-import { stat } from 'node:fs/promises';
+import { identityOf } from '../lib/files/files.ts';
 
 interface Page {
   kept: { readonly stamp: string; readonly value: unknown } | null;
@@ -20,9 +20,8 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
   const recent = new Map<string, Page>();
 
   async function stampOf(): Promise<string> {
-    const found = await stat(publishedPath, { bigint: true }).catch(() => null);
-    const day = now().toISOString().slice(0, 10);
-    return found ? `${day}/${found.dev}/${found.ino}/${found.mtimeNs}/${found.size}` : '';
+    const found = await identityOf(publishedPath).catch(() => null);
+    return found === null ? '' : `${now().toISOString().slice(0, 10)}/${found}`;
   }
 
   /** Made once for concurrent requests. The waiting readers receive an error; it is not kept. */

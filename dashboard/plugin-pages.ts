@@ -1,6 +1,7 @@
 /** Pages of other parts of billsync: the dashboard frames and guards them. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BillsyncError } from '../lib/errors.ts';
 import type { ReportRow } from '../reports/cells.ts';
 import type { Described, Performed } from './operator/operator-work.ts';
 
@@ -17,8 +18,20 @@ export interface PluginPage {
   readonly data: unknown;
 }
 
+export interface Refusals {
+  /** Title of the page of an error. */
+  readonly title: string;
+  readonly isRefusal: (error: BillsyncError) => boolean;
+}
+
 export interface PluginHost {
   send(reply: FastifyReply, page: PluginPage): Promise<FastifyReply>;
+  /** An error of billsync becomes a page with its message: 400 for a refusal, 503 for any other. */
+  answered(
+    reply: FastifyReply,
+    refusals: Refusals,
+    answer: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply>;
   /** The forms of operators; null when none is configured, so that there are no actions. */
   readonly operators: OperatorForms | null;
   /** HTML that names the setting for operators; empty where operators are configured. */

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Alerts } from '../lib/alerts/alerts.ts';
 import { durationMs } from '../lib/config/setting-values.ts';
 import type { Settings } from '../lib/config/settings.ts';
+import { BillsyncError, sentenceOf } from '../lib/errors.ts';
 import type { Health } from '../lib/health/health.ts';
 import type { Logger } from '../lib/log/log.ts';
 import type { Scrub } from '../lib/log/scrub.ts';
@@ -29,7 +30,7 @@ import { openSavedViews, registerSavedViews } from './pages/saved-views.ts';
 import { registerSearch } from './pages/search.ts';
 import { type Explain, registerShipment } from './pages/shipment.ts';
 import { registerShipments } from './pages/shipments.ts';
-import type { OperatorForms, PluginPages } from './plugin-pages.ts';
+import type { OperatorForms, PluginHost, PluginPages } from './plugin-pages.ts';
 import { listenAt, registerProbes } from './probes.ts';
 import { ASSETS, renderPart } from './views.ts';
 
@@ -184,7 +185,7 @@ function registerPlugin(
   plugin: PluginPages,
   operators: OperatorForms | null,
 ): void {
-  plugin.register(app, {
+  const host: PluginHost = {
     operators,
     noOperator: operators === null ? renderPart('no-operator', {}) : '',
     isForPrograms,
@@ -197,5 +198,16 @@ function registerPlugin(
         values: { html: findingTabs(context, plugin.address) + html },
       });
     },
-  });
+    async answered(reply, { title, isRefusal }, answer) {
+      try {
+        return await answer();
+      } catch (error) {
+        if (!(error instanceof BillsyncError)) throw error;
+        const message = sentenceOf(error);
+        const page = { title, html: renderPart('message', { message }), data: { error: message } };
+        return host.send(reply.code(isRefusal(error) ? 400 : 503), page);
+      }
+    },
+  };
+  plugin.register(app, host);
 }

@@ -25,7 +25,7 @@ const MAX_DELAY_MS = 2_000;
 /** The service tries an event twice and then gives up. */
 const ALERT_FROM = 2;
 const MAX_ADDRESSES = 10_000;
-/** So many wrong passwords of one address wait at once; with the longest delay it gets ten answers a second. */
+/** At most this many wrong passwords of one address wait at once; with the longest delay it gets ten answers a second. */
 const MAX_WAITING = 20;
 
 /** The key that a sender's limits count by: an IPv4 address, or an IPv6 /64, which one line gets as a whole. */

@@ -4,10 +4,10 @@
  * session.
  */
 
-import { stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { openInstance } from '../lib/duckdb-instance.ts';
 import { readingLimits } from '../lib/files/damaged-database.ts';
+import { identityOf } from '../lib/files/files.ts';
 
 export type FileCache = Map<string, Promise<unknown>>;
 
@@ -134,9 +134,4 @@ function openReadOnly(path: string): Promise<DuckDBInstance> {
     disabled_optimizers: 'common_subplan',
   };
   return openInstance(path, options, { lock: true });
-}
-
-async function identityOf(path: string): Promise<string> {
-  const { dev, ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });
-  return [dev, ino, mtimeNs, ctimeNs, size].join('/');
 }

@@ -27,7 +27,7 @@ export interface ReconcileResult {
   readonly proved: { readonly invoices: number; readonly shipments: number; readonly drift: number };
 }
 
-/** So many invoices of each kind are processed in a run; the others stay due. */
+/** A run processes at most this many invoices of each kind; the others stay due. */
 const LIMIT = 1_000;
 
 const NOTHING_DUE: FindOverdueResult = {

@@ -4,7 +4,7 @@ import type { ComponentHealth, HealthReport } from '../../lib/health/health.ts';
 import { isAlive } from '../../lib/processes.ts';
 import { type RunFile, readRunFile } from '../roles/run-file.ts';
 import { basicAuth } from '../roles/run-role.ts';
-import { type Finding, note, ok } from './connection-checks.ts';
+import { type Finding, ok } from './connection-checks.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
 
@@ -33,20 +33,18 @@ export async function askRunning(settings: Settings, named: ReadonlySet<string>)
     for (const [name, { isHealthy, detail }] of Object.entries(components ?? {})) {
       if (!isHealthy && !named.has(name)) problems.push(`${name}: ${detail}`);
       if (found.get(name)?.result === 'failed') continue;
-      const hint = 'see the log of that process';
       const by = `says ${role} (pid ${pid})`;
-      found.set(
-        name,
-        isHealthy ? ok(`healthy, ${by}`) : { result: 'failed', detail: `${detail} (${by})`, hint },
-      );
+      found.set(name, isHealthy ? ok(`healthy, ${by}`) : failed(`${detail} (${by})`));
     }
   }
   const names = running.map(({ role, pid }) => `${role} (pid ${pid})`).join(', ');
-  const finding: Finding =
-    problems.length === 0
-      ? ok(`${names}: healthy`)
-      : { ...note(`${names}: ${problems.join('; ')}`, 'see the log of that process'), result: 'failed' };
+  const finding =
+    problems.length === 0 ? ok(`${names}: healthy`) : failed(`${names}: ${problems.join('; ')}`);
   return { finding, says: (component) => found.get(component) ?? null };
+}
+
+function failed(detail: string): Finding {
+  return { result: 'failed', detail, hint: 'see the log of that process' };
 }
 
 /** Returns null when the process does not answer. */

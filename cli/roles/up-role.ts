@@ -87,16 +87,12 @@ export async function startUpRole(given: RoleContext): Promise<RunningRole> {
 
     /** The dashboard shows the states of all processes on the admin port. */
     async function forwardStates(): Promise<void> {
-      const states = [endpoint.state(), worker.state()];
-      const detail = 'Its process is being started.';
-      if (states[0] === null) health.set('endpoint', { isHealthy: false, detail });
-      health.set('worker', states[1] === null ? { isHealthy: false, detail } : { isHealthy: true });
-      const components = Object.assign(
-        {},
-        ...states.map((state) => state?.components),
-        health.report().components,
-      ) as ChildState['components'];
-      const text = [await metrics.ownText(), ...states.map((state) => state?.metrics ?? '')].join('\n');
+      const [received, worked] = [endpoint.state(), worker.state()];
+      const away = { isHealthy: false, detail: 'Its process is being started.' };
+      if (received === null) health.set('endpoint', away);
+      health.set('worker', worked === null ? away : { isHealthy: true });
+      const components = { ...received?.components, ...worked?.components, ...health.report().components };
+      const text = `${await metrics.ownText()}\n${received?.metrics ?? ''}\n${worked?.metrics ?? ''}`;
       dashboard.send({ kind: 'neighbours', state: { components, metrics: text } });
     }
     const checks = startChecks(context);

@@ -1,5 +1,8 @@
 import { listValue } from '@duckdb/node-api';
-/** What needs a person: invoices and deliveries. The quarantine is read from the folder, since requeueing does not wait for a publication. */
+/**
+ * The page lists invoices and deliveries that need a person. The quarantine is read from the folder, since requeueing does not
+ * wait for a publication.
+ */
 
 import type { FastifyInstance } from 'fastify';
 import { type PageContext, readPublished, sendFramed, sendMessage } from '../page-context.ts';

@@ -3,7 +3,7 @@ import type { ReportCell } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { differencesOf } from '../../reports/invoices/invoice-questions.ts';
 import { type Period, parsePeriod } from '../../reports/period.ts';
-import { digitsOf, roundedTo } from '../../reports/render/labels.ts';
+import { amountText } from '../../reports/render/labels.ts';
 import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { RISKS } from '../disputes/at-risk.ts';
@@ -47,7 +47,7 @@ export interface Checklist {
   }[];
   readonly publication: number;
   readonly publishedAt: string;
-  /** What changed earlier months after their closing. */
+  /** Invoices that changed the totals of earlier months after these were closed. */
   readonly restated: readonly Restated[];
   readonly entries: readonly MonthEntry[];
 }
@@ -183,5 +183,5 @@ async function findingsIn(
 
 function amountOf(lines: readonly { readonly claimed: string; readonly currency_code: string }[]): string {
   const currency = lines[0]?.currency_code ?? '';
-  return `${roundedTo(sumOfAmounts(lines.map(({ claimed }) => claimed)), digitsOf(currency))} ${currency}`;
+  return `${amountText(sumOfAmounts(lines.map(({ claimed }) => claimed)), currency)} ${currency}`;
 }

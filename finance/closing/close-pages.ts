@@ -2,13 +2,13 @@ import { buffer } from 'node:stream/consumers';
 import type { FastifyReply } from 'fastify';
 import { ZipFile } from 'yazl';
 import type { Offered, PluginHost, PluginPages } from '../../dashboard/plugin-pages.ts';
-import { BillsyncError, EXIT, sentenceOf } from '../../lib/errors.ts';
+import { type BillsyncError, EXIT } from '../../lib/errors.ts';
 import { listReports } from '../../reports/catalogue.ts';
 import { daysName, parsePeriod, shiftDay } from '../../reports/period.ts';
 import { money } from '../../reports/render/html-cells.ts';
 import { fileNameOf, grouped, instantLabel, plural } from '../../reports/render/labels.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
-import { escapeHtml, templatesIn } from '../../reports/render/templates.ts';
+import { templatesIn } from '../../reports/render/templates.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { statementMonth } from '../statements/make-statements.ts';
@@ -120,16 +120,9 @@ export function closePages(sources: ClosingSources): PluginPages {
       .send(Buffer.from(body));
   }
 
-  async function answered(host: PluginHost, reply: FastifyReply, answer: () => Promise<FastifyReply>) {
-    try {
-      return await answer();
-    } catch (error) {
-      if (!(error instanceof BillsyncError)) throw error;
-      const problem = sentenceOf(error);
-      reply.code(error.exitCode === EXIT.usage ? 400 : 503);
-      const html = `<div class="alert alert-danger problem" role="alert"><div>${escapeHtml(problem)}</div></div>`;
-      return host.send(reply, { title: 'Close a month', html, data: { error: problem } });
-    }
+  function answered(host: PluginHost, reply: FastifyReply, answer: () => Promise<FastifyReply>) {
+    const isRefusal = ({ exitCode }: BillsyncError) => exitCode === EXIT.usage;
+    return host.answered(reply, { title: 'Close a month', isRefusal }, answer);
   }
 
   return {

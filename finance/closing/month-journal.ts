@@ -14,12 +14,12 @@ const Closed = z.object({
   ...{ kind: z.literal('closed'), ...of, reason: z.string() },
   date_basis: z.enum(DATE_BASES),
   publication: z.int(),
-  /** What is published later is a change after closing. */
+  /** Publications after this instant count as changes after the closing. */
   published_at: z.iso.datetime(),
   totals: z.array(z.object({ currency_code: z.string(), lines: z.int(), billed: amount })),
   /** Points that were open at the closing, as sentences. */
   open: z.array(z.string()),
-  /** What changed earlier closed months, and is part of this one. */
+  /** Changes of earlier closed months that this closing includes. */
   restated: z.array(z.object({ period: z.string(), currency_code: z.string(), difference: amount })),
 });
 export type ClosedMonth = z.output<typeof Closed>;

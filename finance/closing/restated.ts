@@ -1,5 +1,6 @@
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { sumOfAmounts } from '../../lib/decimal.ts';
+import { identityOf } from '../../lib/files/files.ts';
 import type { Check } from '../../lib/health/health.ts';
 import type { Logger } from '../../lib/log/log.ts';
 import { messageOf } from '../../lib/system-errors.ts';
@@ -60,20 +61,26 @@ export interface MonthWatchOptions {
 const EVERY_MS = 600_000;
 const MAX_NAMED = 10;
 
+/** The report of each closed month runs again only when what is published or closed has changed. */
 export function closedMonthsCheck(options: MonthWatchOptions): Check {
-  return { component: 'closed months', everyMs: EVERY_MS, run: () => checkClosedMonths(options) };
+  const { databasePath } = options;
+  let known: { readonly of: string; readonly rows: readonly Restated[] } | null = null;
+  const find = async (entries: readonly MonthEntry[]): Promise<readonly Restated[]> => {
+    const of = `${await identityOf(databasePath).catch(() => '')} ${entries.length}`;
+    if (known?.of !== of) known = { of, rows: await restatedAfterClosing(databasePath, entries, null) };
+    return known.rows;
+  };
+  return { component: 'closed months', everyMs: EVERY_MS, run: () => checkClosedMonths(options, find) };
 }
 
 /** A closed month that changed is an alert until the next closing has the change, or until it is as it was. */
-export async function checkClosedMonths({
-  dataDir,
-  databasePath,
-  alerts,
-  log,
-}: MonthWatchOptions): Promise<void> {
+export async function checkClosedMonths(
+  { dataDir, databasePath, alerts, log }: MonthWatchOptions,
+  find = (entries: readonly MonthEntry[]) => restatedAfterClosing(databasePath, entries, null),
+): Promise<void> {
   try {
     const entries = await readMonths(dataDir);
-    const rows = await restatedAfterClosing(databasePath, entries, null);
+    const rows = await find(entries);
     for (const period of new Set(entries.map((entry) => entry.period))) {
       const of = rows.filter((row) => row.period === period);
       const key = `month-restated/${period}` as const;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { identityOf } from '../../lib/files/files.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { type AtRisk, findRisks, linesAtRisk, type RisksFound } from './at-risk.ts';
@@ -63,8 +63,8 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   /** Findings change only with the published file, claims at any time. They are found to the end though no page waits. */
   const kept = new Map<string, Promise<RisksFound>>();
   async function keptRisks(filters: FindRequest['filters'], minimum: string): Promise<RisksFound> {
-    const { mtimeMs, ino } = await stat(databasePath).catch(() => ({ mtimeMs: 0, ino: 0 }));
-    const key = JSON.stringify([filters, minimum, await filesGiven(), mtimeMs, ino]);
+    const published = await identityOf(databasePath).catch(() => null);
+    const key = JSON.stringify([filters, minimum, await filesGiven(), published]);
     const request = { databasePath, timeLimitMs: RISKS_LIMIT_MS, ...(filters ? { filters } : {}) };
     const found = kept.get(key) ?? findRisks(request, minimum);
     kept.delete(key);

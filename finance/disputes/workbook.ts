@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { moneyColumn, type ReportColumn, reportColumn } from '../../reports/cells.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
-import { digitsOf, grouped, roundedTo } from '../../reports/render/labels.ts';
+import { amountText } from '../../reports/render/labels.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
 import { NOTHING, refused } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
@@ -51,8 +51,7 @@ export async function claimFile(
     paper.text(now.toISOString().slice(0, 10));
     paper.heading(title, 16);
     const totals = totalsOf(pending).map(
-      ({ claimed, currency_code }) =>
-        `${grouped(roundedTo(claimed, digitsOf(currency_code)))} ${currency_code}`,
+      ({ claimed, currency_code }) => `${amountText(claimed, currency_code)} ${currency_code}`,
     );
     paper.text(
       `You charged the lines below more than they should have cost. Please credit ${totals.join(' and ')}, and name our reference with each credit.`,

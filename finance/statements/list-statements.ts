@@ -14,7 +14,7 @@ export interface ListedStatement {
   readonly state: StatementState;
   /** Why the statement is incomplete; '' when it is complete. */
   readonly why: string;
-  /** What is billed now less what was sent; without currencies that did not change. */
+  /** The billed total of now minus the one that was sent, for each currency that changed. */
   readonly differences: readonly { readonly currency_code: string; readonly difference: string }[];
 }
 

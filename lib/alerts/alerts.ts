@@ -119,19 +119,18 @@ export function createAlerts(options: AlertsOptions): Alerts {
     timer ??= setTimeout(apply, Math.max(0, appliedMs + PAUSE_MS - performance.now())).unref();
   }
 
-  /** A consequence waits, since its cause may be found a moment later. */
+  /** A consequence waits, since its cause may be found a moment later; of what is due, causes come first. */
   function takeDue(isLast: boolean): readonly Change[] {
-    const since = performance.now() - CAUSE_MS;
-    const waiting = new Set(
-      queue
-        .filter(({ key, queuedMs }) => !isLast && causeOf(key) !== null && queuedMs > since)
-        .map(({ key }) => key),
+    const isCaused = ({ key }: Change): boolean => causeOf(key) !== null;
+    const since = isLast ? Number.POSITIVE_INFINITY : performance.now() - CAUSE_MS;
+    const young = new Set(
+      queue.filter((change) => isCaused(change) && change.queuedMs > since).map(({ key }) => key),
     );
-    const due = queue.filter(({ key }) => !waiting.has(key));
-    queue.splice(0, queue.length, ...queue.filter(({ key }) => waiting.has(key)));
+    const taken = queue.splice(0);
+    queue.push(...taken.filter(({ key }) => young.has(key)));
     if (queue.length > 0) timer = setTimeout(apply, PAUSE_MS).unref();
-    const isCaused = ({ key }: Change): number => Number(causeOf(key) !== null);
-    return due.sort((one, other) => isCaused(one) - isCaused(other));
+    const due = taken.filter(({ key }) => !young.has(key));
+    return [...due.filter((change) => !isCaused(change)), ...due.filter(isCaused)];
   }
 
   function apply(isLast = false): void {

@@ -103,3 +103,9 @@ export function readRange(
     closeSync(file);
   }
 }
+
+/** Changes when the file is replaced or written to. @throws the system's error (`ENOENT`, …) */
+export async function identityOf(path: string): Promise<string> {
+  const { dev, ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });
+  return [dev, ino, mtimeNs, ctimeNs, size].join('/');
+}

@@ -5,7 +5,7 @@ import { percentOf } from '../compare.ts';
 import { incompleteLabel } from '../completeness.ts';
 import { daysName } from '../period.ts';
 import type { ReportResult } from '../report-result.ts';
-import { digitsOf, grouped, roundedTo } from './labels.ts';
+import { amountText, grouped, roundedTo } from './labels.ts';
 import { ANSWERS } from './table-order.ts';
 import { escapeHtml } from './templates.ts';
 
@@ -178,11 +178,11 @@ function sumOf(rows: readonly ReportRow[], column: string): bigint {
 function money(amount: bigint, rows: readonly ReportRow[]): string {
   const currency = String(rows[0]?.currency_code ?? '');
   const exact = fromTenThousandths(amount);
-  const text = grouped(roundedTo(exact, digitsOf(currency)));
+  const text = amountText(exact, currency);
   return `<b title="${exact}">${escapeHtml(`${text} ${currency}`.trim())}</b>`;
 }
 
 function signed(amount: string, rows: readonly ReportRow[]): string {
-  const text = grouped(roundedTo(amount, digitsOf(String(rows[0]?.currency_code ?? ''))));
+  const text = amountText(amount, String(rows[0]?.currency_code ?? ''));
   return text.startsWith('-') ? text : `+${text}`;
 }

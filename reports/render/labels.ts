@@ -136,6 +136,11 @@ function isBelowZero(cell: unknown): boolean {
   return (typeof cell === 'string' || typeof cell === 'number') && /^-\d*\.?\d*[1-9]/.test(String(cell));
 }
 
+/** An amount with the decimals of its currency, digits grouped. */
+export function amountText(amount: string, currency: string): string {
+  return grouped(roundedTo(amount, digitsOf(currency)));
+}
+
 /** Rounds half away from zero. */
 export function roundedTo(text: string, digits: number): string {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');

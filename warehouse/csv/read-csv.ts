@@ -12,7 +12,7 @@ import {
 import { CsvScanner, MAX_RECORD_BYTES, RECORDS_PER_CUT } from '../../lib/wire/csv-scanner.ts';
 import { type BrokenRows, findBrokenRows, type Tolerated } from './find-broken-rows.ts';
 
-/** What is read; an `invoiceId` of null accepts any UUID. */
+/** An invoice file to read; an `invoiceId` of null accepts any UUID. */
 export interface Reading {
   readonly csvPath: string;
   readonly invoiceId: string | null;

@@ -118,7 +118,7 @@ export interface TidyOptions {
   readonly ledger: Ledger;
   readonly now: Date;
   readonly keepMs?: number;
-  /** So many small files are needed for a merge, because merging rewrites them. */
+  /** Fewer small files than this are not merged, because a merge rewrites them. */
   readonly leastFiles?: number;
 }
 

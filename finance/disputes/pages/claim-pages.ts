@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { PluginHost, PluginPages } from '../../../dashboard/plugin-pages.ts';
-import { BillsyncError, sentenceOf } from '../../../lib/errors.ts';
+import type { BillsyncError } from '../../../lib/errors.ts';
 import { money, stateBadge } from '../../../reports/render/html-cells.ts';
 import { grouped, instantLabel } from '../../../reports/render/labels.ts';
 import { XLSX_TYPE } from '../../../reports/render/render-report.ts';
@@ -125,24 +125,17 @@ const Query = z.object({
   format: z.enum(CLAIM_FORMATS).catch('xlsx'),
 });
 
-export async function answered(
+export function answered(
   host: PluginHost,
   reply: FastifyReply,
   answer: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
-  try {
-    return await answer();
-  } catch (error) {
-    if (!(error instanceof BillsyncError)) throw error;
-    const problem = sentenceOf(error);
-    const status = error instanceof ClaimError ? 400 : 503;
-    const page = { title: 'Disputes', html: render('problem', { problem }), data: { error: problem } };
-    return host.send(reply.code(status), page);
-  }
+  const isRefusal = (error: BillsyncError) => error instanceof ClaimError;
+  return host.answered(reply, { title: 'Disputes', isRefusal }, answer);
 }
 
 export function render(
-  view: 'claims' | 'claim' | 'problem' | 'at-risk' | 'at-risk-reading',
+  view: 'claims' | 'claim' | 'at-risk' | 'at-risk-reading',
   values: Readonly<Record<string, unknown>>,
 ): string {
   return eta.render(`./${view}`, {

@@ -163,6 +163,7 @@ describe('the page of statements', () => {
         periodMenu: () => ({ period: '', presets: [] }),
       },
       send: async (reply, { html }) => reply.type('text/html').send(html),
+      answered: (_reply, _refusals, answer) => answer(),
     });
   });
   afterAll(() => app.close());
