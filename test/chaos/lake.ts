@@ -15,6 +15,7 @@ import { LOCK } from '../../warehouse/lake/ledger.ts';
 
 import { createTraffic, type Traffic, type TrafficCounts } from '../support/billing-traffic.ts';
 import { type LakeMachines, type Machine, startLakeMachines } from '../support/lake-machines.ts';
+import type { Product } from '../support/processes/product.ts';
 import { addTo, describeSum, exact, type Sum } from '../support/published-data.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { startPgBouncer } from '../support/tools/pgbouncer.ts';
@@ -631,15 +632,21 @@ async function inspect(stage: Stage): Promise<void> {
   for (const text of await compareReports(dashboard.product, service.billedRows())) fail(text);
   for (const text of await requestVerify(dashboard.product)) fail(text);
   for (const complaint of service.complaints) fail(complaint);
-  for (const { name, ended } of all) {
+  for (const { name, ended, product } of all) {
     // 8: the warehouse was rebuilt.
     const codes = ended.filter((code) => code !== 8);
-    // An error of a connection that only a new process mends may end a worker once; what it loads is compared above.
-    if (codes.length > 1) fail(`${name} ended by itself with ${codes.join(', ')}`);
-    else if (codes.length > 0) process.stderr.write(`${name} ended by itself with ${codes.join(', ')}\n`);
+    if (codes.length > 0) fail(`${name} ended by itself with ${codes.join(', ')}: ${lastWords(product)}`);
   }
   const { out } = await dashboard.product.command('alerts', 'list', '--json');
   if (!out.includes('"clock"')) fail(`no alert names a wrong clock: ${out}`);
+}
+
+/** What a worker that ended by itself printed for people, and the errors that it logged as fatal. */
+function lastWords({ log }: Pick<Product, 'log'>): string {
+  const lines = log('worker').split('\n');
+  return lines
+    .filter((line) => /^(?!\{|ready )./.test(line) || line.startsWith('{"level":"fatal"'))
+    .join(' | ');
 }
 
 export const summary =

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-test('the tests beside the code notice most of twenty faults drawn at random', async () => {
+test('twenty faults drawn at random are made, and the tests beside the code notice some of them', async () => {
   const program = join(import.meta.dirname, 'main.ts');
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(VITEST|TEST_|TMPDIR$|NODE_OPTIONS$)/.test(name),

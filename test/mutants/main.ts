@@ -1,6 +1,6 @@
 /**
  * `npm run mutants [-- --count N] [--seed S] [--room R,R] [--near]`: draws faults at random from the last commit, makes each in a copy
- * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the ten nearest only, without a
+ * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the six nearest only, without a
  * recording those of the room.
  */
 
@@ -28,7 +28,7 @@ const ROOMS = 'workflows warehouse webhook billing archive activities reports fi
 const ROOT = join(import.meta.dirname, '../..');
 /** Own ones in the copy: what they hold depends on the sources. */
 const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
-const NEAREST = 10;
+const NEAREST = 6;
 const FAST_TEST = /(?<!\.slow)\.test\.ts$/;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
 const MAX_RUN_MS = 600_000;
@@ -315,8 +315,8 @@ async function main(): Promise<boolean> {
   for (const { mutant, caughtBy } of tried)
     if (caughtBy === null) process.stdout.write(`  ${describeMutant(mutant)}\n`);
   process.stdout.write(`${sentence(tried)}, seed ${seed}\n`);
-  // Twenty faults by near tests alone vary: fewer than a quarter are caught once in two hundred draws when half of all are.
-  return caughtOf(tried) >= tried.length * (values.near ? 0.25 : 0.85);
+  // How many of a few faults the near tests alone catch varies too much for a limit: then only none of them is a failure.
+  return caughtOf(tried) >= (values.near ? 1 : tried.length * 0.85);
 }
 
 try {

@@ -126,8 +126,9 @@ test('workers that wait for one reading of the archive share the next one, with 
   const reading = read(ledgers[0]);
   await first.promise;
   const waiting = [read(ledgers[1]), read(ledgers[2])];
-  // Both have asked PostgreSQL for their number by then, on a busy machine too.
-  await setTimeout(3_000);
+  const waits =
+    "select count(*)::integer as n from pg_locks join pg_database as d on d.oid = database where locktype = 'advisory' and not granted and datname = current_database()";
+  await vi.waitFor(async () => expect(await server.query(settings, waits)).toEqual([{ n: 2 }]), 60_000);
   held.resolve();
   await Promise.all([reading, ...waiting]);
   expect(readings).toBe(2);
