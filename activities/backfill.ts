@@ -19,7 +19,7 @@ import { alertRefusedCredentials } from './service-calls.ts';
 type SurveyDependencies = Pick<BillingDependencies, 'service' | 'alerts'>;
 
 const HEARTBEAT_INTERVAL_MS = 1_000;
-/** A longer requested pause is a mistake or an attack. */
+/** A service that requests a longer pause is mistaken or hostile, so a pause ends after this time. */
 const MAX_PAUSE_SECONDS = 300;
 
 export function createBackfillActivities(
@@ -103,7 +103,7 @@ async function survey(
         await sleep(seconds * 1_000, undefined, { signal });
         continue;
       }
-      // The invoice's own workflow has more ways to find out, and retries for longer.
+      // The invoice's own workflow has more ways to find out its state, and retries for longer.
       const scope = serviceError(codeOf(error))?.scope ?? 'service';
       if (scope !== 'service') return 'work';
       throw error;

@@ -105,10 +105,10 @@ function alertOf(invoiceId: string): AlertKey {
   return `excluded/${invoiceId}`;
 }
 
-/** Null is an answer that decides nothing. */
+/** The service's answer about an invoice; null is an answer that decides nothing. */
 type Answer = Awaited<ReturnType<BillingService['regenerateUrl']>> | 'known' | 'unknown' | null;
 
-/** @throws BillingError */
+/** @throws BillingError the service does not answer */
 async function ask(service: BillingService, invoiceId: string): Promise<Answer> {
   try {
     return await service.regenerateUrl(invoiceId);

@@ -4,7 +4,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { BillsyncError } from '../lib/errors.ts';
 
-/** A longer requested pause is a mistake or an attack. */
+/** A service that requests a longer pause is mistaken or hostile, so a pause ends after this time. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
 export function translateErrors(): ActivityInterceptors {

@@ -22,24 +22,24 @@ export class CursorError extends RangeError {
 
 export interface Archive {
   /**
-   * Resolves when the event is durable. `known`: nothing is written. A better verdict outranks the archived one
-   * (test < quarantined < accepted): the event is `new` again, and `events` returns it once more.
+   * Resolves when the event is durable; with `known`, nothing was written. A better verdict outranks the archived one (test <
+   * quarantined < accepted): the event is `new` again, and `events` returns it once more.
    */
   putEvent(event: ArchivedEvent): Promise<'new' | 'known'>;
-  /** Returns null also for a damaged record, which `events` reports. */
+  /** Returns null also for a damaged record, which `events` reports instead. */
   event(eventId: string): Promise<ArchivedEvent | null>;
   /**
-   * In order of `receivedAt`, then eventId, within parts in order of arrival; an event may be returned again. With `after`, only
-   * events archived since the call that returned that cursor. @throws CursorError
+   * Events are in order of `receivedAt`, then eventId, within parts in order of arrival; an event may be returned again. With
+   * `after`, only events are returned that were archived since the call that returned that cursor. @throws CursorError
    */
   events(options?: {
     readonly after?: string;
     readonly onUnreadable?: OnUnreadable;
   }): AsyncIterable<{ readonly event: ArchivedEvent; readonly cursor: string }>;
-  /** Names (`eventName`) of the events that `events` would return. */
+  /** The names (`eventName`) of the events that `events` would return. */
   eventNames(): AsyncIterable<string>;
 
-  /** Moves a local file into the archive, durably. Idempotent; restores a lost or damaged file. */
+  /** Moves a local file into the archive, durably. A repeated call changes nothing, or restores a lost or damaged file. */
   putFile(path: string, file: ArchivedFile): Promise<ArchivedFile>;
   /** Creates a damaged description again from the bytes, if these have the file's hash. */
   file(sha256: string): Promise<ArchivedFile | null>;
@@ -54,7 +54,10 @@ export interface Archive {
 
   putFact(fact: Fact): Promise<void>;
   facts(onUnreadable?: OnUnreadable): AsyncIterable<Fact>;
-  /** Facts in the order in which they were written, after the cursor of an earlier call; null returns all. @throws CursorError */
+  /**
+   * Returns facts in the order in which they were written, after the cursor of an earlier call; a cursor of null returns all.
+   * @throws CursorError
+   */
   factsAfter(
     cursor: string | null,
     onUnreadable?: OnUnreadable,

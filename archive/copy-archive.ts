@@ -15,7 +15,7 @@ import { csvPath, eventName } from './records.ts';
 
 interface Copied {
   readonly copied: number;
-  /** Records and files that the target had before. */
+  /** How many records and files the target already had. */
   readonly present: number;
 }
 
@@ -28,7 +28,7 @@ export interface ArchiveCopy {
 }
 
 interface CopyOptions {
-  /** A folder of this machine for one file at a time; `cacheFolder` is the cache of a target on S3. */
+  /** A folder of this machine that holds one file at a time; `cacheFolder` is the cache of a target on S3. */
   readonly temporaryFolder: string;
   readonly cacheFolder: string;
   readonly isDryRun: boolean;

@@ -47,8 +47,8 @@ export async function openEventFolder(root: string, partBytes = PART_BYTES): Pro
       if (!shards.has(shard)) await makeFolder(shard);
       shards.add(shard);
       const isNew = !isOutranked(root, event) && (await link(root, path, event));
-      // Also for a known event: a process that was killed before this left it without a line. The leading line end separates
-      // the line from one that a full disk left incomplete.
+      // A known event gets a line too, because a process that was killed before this left it without one. The leading line end
+      // separates the line from one that a full disk left incomplete.
       await appendDurably(journal, `\n${event.receivedAt} ${eventName(event.eventId)}\n`);
       return isNew ? 'new' : 'known';
     },
@@ -171,7 +171,7 @@ function lineEndBefore(path: string, offset: number): number {
   return from + readRange(path, { from, end: offset }).lastIndexOf(0x0a) + 1;
 }
 
-/** Byte range of the journal. `last`: key of the last event that was read; null: the whole part was read. */
+/** A byte range of the journal. `last` is the key of the last event that was read; null: the whole part was read. */
 interface Cursor {
   readonly from: number;
   readonly end: number;

@@ -31,7 +31,7 @@ export async function openArchiveBucket(url: string): Promise<S3Bucket> {
 async function requireMounted(root: string, { warehouse, dataDir }: Places): Promise<void> {
   const warehousePath = warehouse.kind === 'duckdb' ? warehouse.path : join(dataDir, 'reports.duckdb');
   if (!existsSync(warehousePath)) return;
-  // A folder that cannot be listed fails when it is opened.
+  // A folder that cannot be listed counts as not empty here, and the archive fails when it is opened.
   const names = await namesIn(root).catch(() => [root]);
   if (names.some((name) => name !== 'lost+found')) return;
   throw new ArchiveError('archive-away', [], {

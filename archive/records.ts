@@ -15,11 +15,11 @@ export interface ArchivedEvent {
   readonly eventId: string;
   readonly receivedAt: string;
   readonly verdict: DeliveryVerdict;
-  /** Code of the reason for which the delivery was quarantined; null for any other delivery. */
+  /** The code of the reason for which the delivery was quarantined; null for any other delivery. */
   readonly reason: string | null;
   /** The event without its URL's query; null when the delivery could not be parsed that far. */
   readonly event: InvoiceEvent | null;
-  /** Our partner was not known when the event came, so it may be for another partner. */
+  /** True when our partner was not known as the event came, so that it may be for another partner. */
   readonly isUnchecked?: boolean;
   /** JSON text as received, the presigned URL without query; empty when `trimmed`. */
   readonly envelope: string;
@@ -32,12 +32,12 @@ export interface UnreadableRecord {
   readonly why: string;
 }
 
-/** Called for each damaged record that is skipped; not for a line torn by a crash, which was never confirmed. */
+/** Called for each damaged record that is skipped, but not for a line torn by a crash, which was never confirmed. */
 export type OnUnreadable = (record: UnreadableRecord) => void;
 
 export const BY_PRECEDENCE: readonly DeliveryVerdict[] = ['accepted', 'quarantined', 'test'];
 
-/** Lower case, as file systems may ignore case. @throws RangeError an id that cannot name a file */
+/** Names are in lower case, because file systems may ignore case. @throws RangeError an id that cannot name a file */
 export function eventName(eventId: string): string {
   const name = eventId.toLowerCase();
   if (!isEventName(name)) throw new RangeError('An event id that cannot name a file.');
@@ -53,7 +53,7 @@ export function eventPath(eventId: string, verdict: DeliveryVerdict): string {
   return `${name.slice(0, 2)}/${name}${verdict === 'accepted' ? '' : `.${verdict}`}.json`;
 }
 
-/** Returns null for no record or a damaged one. @param folder of the event paths, for `onUnreadable` */
+/** Returns null when there is no record, or a damaged one. @param folder the folder of the path that `onUnreadable` is told */
 export async function findEvent(
   eventId: string,
   folder: string,
@@ -120,7 +120,7 @@ export function scanPath(sha256: string): string {
   return csvPath(sha256).replace(/\.csv$/, '.json');
 }
 
-/** Unknown fields, and missing ones beside the id, are no damage. `why` names fields, never values. */
+/** A record with unknown fields, or without some that are not its id, is not damaged. `why` names fields, never values. */
 type RecordReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string };
@@ -140,7 +140,7 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256');
 const Guid = z.guid();
 const Whole = z.int().nonnegative();
 const Number32 = z.int().positive().max(0x7f_ff_ff_ff);
-/** The newest version of the invoice that the ledger had: such a fact is later than it, whatever their clocks say. */
+/** The newest version of the invoice that the ledger had: a fact with this version is later than it, whatever their clocks say. */
 const afterVersion = Whole.optional();
 const Cells = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
@@ -183,11 +183,11 @@ const FACTS = {
     sha256: Sha256,
     source: Source,
     announcedSha256: Text,
-    /** The announced hash when it is that of the encoded bytes. */
+    /** The announced hash, when it is the hash of the encoded bytes. */
     encodedSha256: Text.optional(),
-    /** The service had named another hash; the file counts only if a person chooses it. */
+    /** True when the service had named another hash; the file counts only if a person chooses it. */
     isDenied: z.boolean().optional(),
-    /** A spreadsheet seems to have changed its cells, and the person accepted that. */
+    /** True when a spreadsheet seems to have changed the file's cells, and the person accepted that. */
     isDamaged: z.boolean().optional(),
     version: Number32,
     loadId: Number32,
@@ -202,7 +202,7 @@ const FACTS = {
     invoiceId: z.string(),
     status: Text as z.ZodType<WebhookStatus | null>,
     unknownStatus: Text.optional(),
-    /** The partner for which the service was asked; null: the token names none, or several. */
+    /** The partner for which the service was asked; null when the token names none, or several. */
     partnerId: Text.optional(),
     header: Cells as z.ZodType<Partial<InvoiceHeader>>,
   }),
@@ -220,7 +220,7 @@ const FACTS = {
   restored: z.object({
     ...{ at: Instant, invoiceId: z.string(), afterVersion },
     ...{ by: z.string(), reason: z.string() },
-    /** The ids of the void events that it answers; every other void counts. */
+    /** The ids of the void events that the decision answers; every other void counts. */
     voids: z.array(z.string()),
   }),
   'version-chosen': z.object({
@@ -228,10 +228,10 @@ const FACTS = {
     ...{ by: z.string(), reason: z.string() },
     sha256: Sha256,
     version: Number32,
-    /** The hashes that the service had named: naming them again changes nothing, another one does. */
+    /** The hashes that the service had named: naming them again changes nothing, while another one undoes the choice. */
     overruled: z.array(z.string()),
   }),
-  /** The invoice leaves every total, until `included` or `restored`. */
+  /** The decision takes the invoice out of every total, until `included` or `restored`. */
   excluded: z.object({
     ...{ at: Instant, invoiceId: z.string(), afterVersion },
     code: z.enum(['unknown-invoice', 'foreign-partner']),
@@ -243,7 +243,7 @@ const FACTS = {
     ...{ sha256: Sha256, sizeBytes: Whole },
   }),
   discard: z.object({ at: Instant, quarantineId: z.string(), note: z.string() }),
-  /** Written before a file is removed for its age (ADR 20). The file may be archived again. */
+  /** The fact is written before a file is removed for its age (ADR 20). The file may be archived again. */
   purged: z.object({
     at: Instant,
     invoiceId: z.string(),
@@ -252,7 +252,7 @@ const FACTS = {
     by: z.string(),
     reason: z.string(),
   }),
-  /** `subject`: a tenant id (the service's or the partner's) or an invoice id; empty for `all`. */
+  /** `subject` is a tenant id (the service's or the partner's) or an invoice id; it is empty for `all`. */
   hold: z.object({
     at: Instant,
     holdId: z.string(),
@@ -321,7 +321,7 @@ function parsed(bytes: Uint8Array | string): { readonly json: unknown } | string
     // Unpaired surrogates are replaced, because one would fail every SQL statement that the record is part of.
     return { json: mayBeIllFormed(text) ? wellFormedInside(json) : json };
   } catch (error) {
-    // RangeError: nested too deeply.
+    // A RangeError means that the JSON is nested too deeply.
     if (error instanceof SyntaxError || error instanceof RangeError) return 'not JSON';
     throw error;
   }

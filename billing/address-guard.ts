@@ -115,7 +115,7 @@ function kindOfOne(address: ipaddr.IPv4 | ipaddr.IPv6): 'public' | 'private' | '
   return range === 'unicast' && isGlobal ? 'public' : 'refused';
 }
 
-/** Includes ISATAP's form (RFC 5214), whose prefix is checked as well. */
+/** ISATAP's form (RFC 5214) is among them; its prefix is checked as well. */
 function embeddedIn(address: ipaddr.IPv4 | ipaddr.IPv6): readonly ipaddr.IPv4[] {
   if (address.kind() === 'ipv4') return [];
   const { parts } = address as ipaddr.IPv6;
@@ -131,7 +131,10 @@ function embedsIpv4(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return IPV4_EMBEDDING.some((range) => (address as ipaddr.IPv6).match(range as never));
 }
 
-/** The authority is everything up to the first of `/?#\`, as in a URL of the WHATWG; without user, white space and controls. */
+/**
+ * The authority is everything up to the first of `/?#\`, as browsers read a URL; a user, white space and control characters are
+ * refused.
+ */
 const HTTPS_URL = /^https:\/\/([^\s\p{Cc}/?#\\@]+)([/?][^#]*)?(?:#.*)?$/isu;
 /** RFC 9112 allows no other characters in a request line. */
 const UNSENDABLE = /[^\x21-\x7e]+/gu;

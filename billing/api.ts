@@ -42,7 +42,7 @@ export function createApi(settings: Settings['service'], http: Http, onToken: (t
     return withoutTrailingSlash(settings.baseUrl) + path;
   }
 
-  /** @throws BillingError `credentials-refused`: a fresh token was refused as well */
+  /** @throws BillingError `credentials-refused`: the service refused a fresh token as well */
   async function authorized<Answer extends HttpAnswer | HttpStream>(
     call: ApiCall,
     request: (request: HttpRequest) => Promise<Answer>,
@@ -198,7 +198,7 @@ interface CurrentToken {
   readonly renewAtMs: number;
 }
 
-/** @param monotonicMs so that setting the clock does not prolong a token */
+/** @param monotonicMs a clock that nobody sets, so that setting the clock of the machine does not prolong a token */
 export function createTokenSource(
   fetch: () => Promise<Pick<AccessToken, 'accessToken' | 'expiresInSeconds'>>,
   monotonicMs: () => number = () => performance.now(),

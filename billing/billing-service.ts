@@ -41,7 +41,10 @@ export interface BillingService {
     },
     options?: CallOptions,
   ): Promise<ArchivedFile>;
-  /** Spec 4.5; has no announced hash. @throws BillingError `unknown-invoice`, `not-modified` (see `unless`), … */
+  /**
+   * Downloads the file without a URL (spec 4.5), for which no hash is announced. @throws BillingError `unknown-invoice`,
+   * `not-modified` (see `unless`), …
+   */
   exportCsv(invoiceId: string, options?: FetchExportOptions): Promise<ExportedFile>;
   mayDownloadFrom(url: string): boolean;
   readonly clock: ComparedClock;

@@ -39,7 +39,7 @@ export function createDispatchers(options: ConnectionOptions) {
     mayUsePort: (host) => own.has(host) || isListedHost(`https://${host}`, downloadHosts),
   };
   const direct = (noProxy ?? '').split(/[,\s]+/);
-  // undici accepts the wildcard only alone.
+  // undici accepts the wildcard `*` only as the whole list, so it is handled here.
   const isProxied = (httpsProxy ?? httpProxy) !== null && !direct.includes('*');
 
   function open(tls: Tls): Dispatcher {
@@ -80,7 +80,7 @@ export function createDispatchers(options: ConnectionOptions) {
   };
 }
 
-/** The context of TLS; empty means Node's default. */
+/** The context of TLS; without one, Node's default is used. */
 type Tls = { readonly secureContext?: SecureContext };
 
 let lastTrust: { readonly ca: string; readonly secureContext: SecureContext } | undefined;

@@ -64,7 +64,7 @@ async function* inProportion(bytes: Bytes, wireBytes: () => number, endpoint: st
   }
 }
 
-/** @param encoding null: no header, so only gzip is recognized */
+/** @param encoding null means that no header names it, so only gzip is recognized */
 async function* withoutLayer(body: Bytes, encoding: string | null, { endpoint }: DecodeLimits): Decoded {
   const all = body[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];

@@ -10,7 +10,9 @@ const RETRIED = 'try again later; the worker retries automatically';
 const ASK_WHICH_IS_RIGHT =
   'nothing of it was loaded; find out from the billing service which file is right, then `billsync invoices retry`';
 
-/** The endpoint or host that failed is the first value of most messages. Reactions: `lib/wire/service-errors.ts`. */
+/**
+ * The first value of most messages is the endpoint or host that failed. How a workflow reacts is in `lib/wire/service-errors.ts`.
+ */
 export const BILLING_ERRORS = {
   'not-configured': {
     message: 'The billing service cannot be called without %s.',
@@ -32,7 +34,7 @@ export const BILLING_ERRORS = {
     exitCode: EXIT.refused,
     hint: 'check the client id and secret (or the API key) and that they belong to this environment',
   },
-  /** 404 to regenerate: the invoice or its export does not exist, or not yet (spec 7). */
+  /** The service answers regenerate with 404 when the invoice or its export does not exist, or not yet (spec 7). */
   'not-exported': {
     message: 'Invoice %s: the service has no export of it.',
     exitCode: EXIT.nothingMatched,
@@ -86,7 +88,7 @@ export const BILLING_ERRORS = {
     exitCode: EXIT.rejected,
     hint: ASK_WHICH_IS_RIGHT,
   },
-  /** Spec 6, rule 8; after one byte too many nothing more is read. */
+  /** The size is checked against the announcement (spec 6, rule 8); after one byte too many nothing more is read. */
   'size-mismatch': {
     message: 'Invoice %s: %s bytes arrived, %s were announced.',
     exitCode: EXIT.rejected,
@@ -126,7 +128,8 @@ export class BillingError extends errorClass(WITH_DEFAULTS) {
       ...details
     }: ErrorDetails & { readonly retryAfterSeconds?: number | null } = {},
   ) {
-    // A message is stored with its invoice, and shown; answers may repeat what they were sent.
+    // Values are shortened and scrubbed, because a message is stored with its invoice and shown, and answers may repeat what they
+    // were sent.
     super(
       code,
       values.map((value) => (typeof value === 'string' ? withoutPassingSecrets(value) : value)),
@@ -182,7 +185,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** @param reason its status, or the code of the connection's error; null: neither */
+/** @param reason the status of the proxy's answer, or the code of the connection's error; null when there is neither */
 export function proxyError(proxy: string, reason: number | string | null, cause: unknown): BillingError {
   const [problem, hint] = proxyProblem(reason);
   return new BillingError('unreachable', [`The proxy ${proxy} ${problem}`], { cause, hint });

@@ -21,9 +21,9 @@ interface Host {
   isReported: boolean;
 }
 
-/** More concurrent downloads from one host only share its bandwidth. */
+/** Concurrent downloads from one host share its bandwidth, so more of them would not be faster. */
 export const DOWNLOADS_PER_HOST = 6;
-/** Longer waits leave their activity slot to work for other hosts. */
+/** A download that would wait longer returns, so that its activity slot works for other hosts. */
 const PATIENCE_MS = 2_000;
 const SECONDS_PER_TURN = 3;
 const MAX_AWAY_SECONDS = 60;
@@ -119,7 +119,7 @@ export class HostTurns {
 
   #report(name: string, host: Host): void {
     const hasSlowOnes = recentlySlow(host) > 0;
-    // Fast transfers between slow ones do not end the alert.
+    // A few fast transfers between slow ones do not end the alert.
     if (host.isReported ? hasSlowOnes : !isSlow(host)) return;
     host.isReported = !host.isReported;
     this.#options.onSlow(name, host.isReported);

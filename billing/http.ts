@@ -37,7 +37,7 @@ export interface HttpStream {
 }
 
 export interface AnswerLimits {
-  /** Time limit from the start of the call to the end of its answer. */
+  /** The time limit in milliseconds, from the start of the call to the end of its answer. */
   readonly deadlineMs: number;
   readonly maxBodyBytes: number;
 }
@@ -48,7 +48,7 @@ export interface AnswerLimits {
  */
 export interface Http {
   send(request: HttpRequest, limits: AnswerLimits): Promise<HttpAnswer>;
-  /** Answers with a body that is still encoded and to which the request's signal still applies. */
+  /** Resolves with an answer whose body is still encoded, and to which the request's signal still applies. */
   open(request: HttpRequest): Promise<HttpStream>;
   readonly clock: ComparedClock;
   close(): Promise<void>;
@@ -56,9 +56,9 @@ export interface Http {
 
 const MAX_REDIRECTS = 3;
 const RETRY_AFTER_MS = 500;
-/** A longer pause is a mistake or an attack. */
+/** A service that requests a longer pause is mistaken or hostile, so a pause ends after this time. */
 const MAX_PAUSE_SECONDS = 300;
-/** Shorter pauses delay the request, longer ones fail it. */
+/** A pause up to this time delays the request; a longer one makes it fail. */
 const MAX_WAITED_MS = 3_000;
 const CLOCK_LIMITS = { deadlineMs: 10_000, maxBodyBytes: 1024 * 1024 };
 
@@ -185,7 +185,10 @@ interface Pause {
 /** So many files or invoices in a row make a refusal one of the whole host. */
 const REFUSED_IN_A_ROW = 3;
 
-/** In `performance.now()`. A refusal is about its file or invoice, until others of the host confirm it without another answer between. */
+/**
+ * Times are those of `performance.now()`. A refusal is about its file or invoice only, until the host refuses others too without
+ * another answer in between.
+ */
 function createPauses() {
   const hosts = new Map<string, { readonly pauses: Map<string, Pause>; readonly inARow: Set<string> }>();
   return {
@@ -216,7 +219,7 @@ function createPauses() {
   };
 }
 
-/** The invoice of a call, or the path of a file; empty for a call that is about the service as a whole. */
+/** Returns the invoice of a call, or the path of a file; empty for a call that is about the service as a whole. */
 function nameOf(path: string): string {
   const [, invoice] = /\/api\/v1\/billing\/invoices\/([^/]+)/.exec(path) ?? [];
   if (invoice !== undefined) return invoice;
@@ -227,7 +230,10 @@ function nameOf(path: string): string {
 const KEEPS_METHOD = new Set([307, 308]);
 const REDIRECTS = new Set([301, 302, 303, ...KEEPS_METHOD]);
 
-/** null: not followed (ADR 10). A token, client certificate and presigned URL are for their scheme, host and port alone. */
+/**
+ * Returns null for a redirect that is not followed (ADR 10). A token, client certificate and presigned URL are for their scheme,
+ * host and port alone.
+ */
 function redirected(request: HttpRequest, { status, headers }: HttpStream): HttpRequest | null {
   if (!REDIRECTS.has(status) || (request.method !== 'GET' && !KEEPS_METHOD.has(status))) return null;
   const { url } = targetOf(request.url);
@@ -260,7 +266,7 @@ function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-/** Seconds, rounded up, from seconds or an HTTP date (RFC 9110, 10.2.3); null: absent or unreadable. */
+/** Reads seconds, or an HTTP date (RFC 9110, 10.2.3), as seconds rounded up; null when the header is absent or unreadable. */
 export function readRetryAfter(header: string | undefined, nowMs = Date.now()): number | null {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -291,7 +297,7 @@ export function toBillingError(error: unknown, request: Pick<HttpRequest, 'url' 
   return unreachable(host, code, error);
 }
 
-/** The host was reached, so the address and the network are right; null: it was not. */
+/** Returns a reason when the host was reached, so that address and network are right; null when it was not. */
 function notUnderstoodReason(error: unknown): string | null {
   if (error instanceof errors.HeadersOverflowError) {
     return `the headers of its answer exceed ${MAX_HEADERS_BYTES / 1024} KiB.`;

@@ -37,7 +37,7 @@ export interface ReceivedFile {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly scan: CsvScan;
-  /** Hash and size before decoding; an announcement may be about these or about the decoded bytes. */
+  /** Hash and size of the bytes before decoding; an announcement may be about these or about the decoded bytes. */
   readonly onTheWire: { readonly sha256: string; readonly sizeBytes: number };
 }
 
@@ -241,7 +241,7 @@ function asFull(error: unknown, folder: string): unknown {
 
 export interface TransferWatch {
   bytesDone: number;
-  /** True when all bytes have arrived; storing them in the archive has a time limit of its own. */
+  /** True when all bytes have arrived: storing them in the archive has a time limit of its own. */
   isComplete: boolean;
   readonly signal: AbortSignal;
   stop(): void;

@@ -35,7 +35,7 @@ export async function runAudited(
     return { result: undefined, detail };
   }
   const { audited } = await import('../lib/audit-log.ts');
-  // The log does not create a data folder, whose name may be misspelt; some commands do.
+  // The audit log never creates a data folder, whose name may be misspelt; some commands do create it.
   if (existsSync(settings.dataDir)) {
     await audited(await auditLogOf(settings), entry, run);
     return;
@@ -58,7 +58,7 @@ function optionsOf(command: Command): readonly string[] {
 }
 
 export async function auditLogOf(settings: Settings): Promise<AuditLog> {
-  // Loaded on demand: it would be a quarter of the code that every other command loads.
+  // The audit log is loaded on demand: it would be a quarter of the code that every other command loads.
   const { openAuditLog } = await import('../lib/audit-log.ts');
   return openAuditLog(settings.dataDir, { scrub: createScrub(settings) });
 }

@@ -75,7 +75,7 @@ function describeAny(error: Error): DescribedError {
   const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
   const system = systemErrorIn(error);
   const known = ours === null || ours.exitCode === EXIT.bug ? null : ours.exitCode;
-  // By name, so that commands do not load the sandbox.
+  // The error of the sandbox is recognized by its name, so that commands do not load the sandbox.
   const isLocked = taken !== undefined || error.name === 'DataDirLockedError';
   const exitCode = isLocked ? EXIT.locked : (known ?? foreign(error, system));
   return {

@@ -16,8 +16,8 @@ const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ID_COLUMNS = ['invoiceid', 'serviceinvoiceid', 'id'];
 
 /**
- * Each once, in the given order; the published file is opened only for numbers. @throws CliError (exit 3) unknown,
- * (exit 2) ambiguous
+ * Each id is returned once, in the given order. Only numbers need the published file, so it is not opened for ids. @throws CliError
+ * (exit 3) unknown, (exit 2) ambiguous
  */
 export async function idsOf(settings: Settings, named: readonly NamedInvoice[]): Promise<readonly string[]> {
   if (named.every(({ name }) => GUID.test(name)))

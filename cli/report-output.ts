@@ -57,7 +57,7 @@ export async function printStreamed(
   const readers = readersOf(format);
   if (readers !== null) output.note(`  ${readers}`);
   const { rows, found } = result.head;
-  // Scripts run with --quiet, and a cut file must not pass for a whole one.
+  // The warning is printed with --quiet too: scripts use it, and an incomplete file must not pass for a whole one.
   if (output.quiet && rows < found && (flags.output !== undefined || format !== 'table'))
     output.warn(`${rows} of ${found} rows: a limit leaves out the others`);
   // Rows of a person's own file that match nothing are no choice of the command: they are named with --quiet too.

@@ -44,7 +44,10 @@ export async function requeue({ settings, quarantine, ids }: Requeue): Promise<r
   });
 }
 
-/** The bytes of a file never change, so its invoice requests a new one. */
+/**
+ * A quarantined file cannot be checked again with another result, because its bytes never change; instead its invoice requests a
+ * new file.
+ */
 async function requeueFile(id: string, { settings, quarantine }: Omit<Requeue, 'ids'>): Promise<string> {
   const invoiceId = (await quarantine.show(id))?.item.invoiceId;
   if (invoiceId === null || invoiceId === undefined)

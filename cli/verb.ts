@@ -126,7 +126,10 @@ export function contextOf(command: Command, overrides: Readonly<Record<string, s
   };
 }
 
-/** Over a lake, the files that people make are in PostgreSQL. Called in each process, before they are used. */
+/**
+ * Makes the files that people write come from PostgreSQL when the warehouse is a lake. Each process calls it before it uses such a
+ * file.
+ */
 export function useSharedFiles({ dataDir, warehouse, environment }: Settings): void {
   const open = async (lake: Extract<Settings['warehouse'], { kind: 'ducklake' }>): Promise<UserStore> => {
     const { openUserFiles } = await import('../warehouse/lake/user-files.ts');
@@ -170,7 +173,7 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
-/** For options that are instants or dates; a date means its start in UTC. @returns ISO 8601 UTC */
+/** Reads an option that is an instant or a date; a date means its start in UTC. @returns ISO 8601 UTC */
 export function instant(text: string): string {
   const read = readInstant(text);
   if (read !== undefined) return new Date(read).toISOString();

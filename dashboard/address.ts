@@ -5,14 +5,14 @@ import type { ReportFilters } from '../reports/report-filters.ts';
 
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The last value; empty counts as not given, since a form sends every field. */
+/** Returns the last value of the field; an empty value counts as not given, since a form sends every field. */
 export function one(query: Query, name: string): string | undefined {
   const value = query[name];
   const last = typeof value === 'string' ? value : value?.at(-1);
   return last === '' ? undefined : last;
 }
 
-/** An empty value stays: for a zone it means "none given". */
+/** Returns all values of the field, empty ones too: for a zone, an empty value means "none given". */
 export function all(query: Query, name: string): readonly string[] {
   const value = query[name];
   if (value === undefined) return [];
@@ -24,7 +24,7 @@ export function pageNumber(query: Query): number {
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
-/** Addresses of the pages beside this one; null: there is none. */
+/** Addresses of the previous and the next page of a list; null where there is none. */
 export function pagesBeside(page: number, isLast: boolean, to: (page: string) => string) {
   return {
     previous: page > 1 ? to(String(page - 1)) : null,
@@ -59,13 +59,13 @@ const FILTERS = [
   ...['partner', 'tenant', 'carrier', 'zone', 'currency'],
 ];
 
-/** The days as a query; empty for all. */
+/** The period as a query; the text is empty when all dates are chosen. */
 export function periodOf(query: Query): string {
   const days = ['from', 'to', 'period', 'by'].map((name) => [name, one(query, name)] as const);
   return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
 }
 
-/** `null` removes a field; empty fields are dropped. */
+/** @param fields null removes a field of the path; an empty field is dropped */
 export function withQuery(
   path: string,
   query: Query,

@@ -19,7 +19,7 @@ export class AdminPasswordMissingError extends BillsyncError {
   }
 }
 
-/** Called by the page of Temporal, with the password of an operator. */
+/** The path that the page of Temporal calls with the password of an operator. */
 export const CODEC_PATH = '/operator/codec/decode';
 const OPEN_PATHS = new Set(['/livez', '/readyz']);
 
@@ -80,7 +80,10 @@ export function createAdminGuard(
   };
 }
 
-/** Its page could make us compute, and measure how long that takes. Links, and Temporal's page with its own check, are let through. */
+/**
+ * A foreign site that loads our pages in the background could make us compute, and measure the duration. Links are let through, and
+ * so is the page of Temporal, which has a check of its own.
+ */
 function isForeignLoad({ headers, url }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site === 'none' || site === 'same-origin' || url.startsWith(CODEC_PATH)) return false;
@@ -94,7 +97,7 @@ export function isTrusted(request: FastifyRequest, admin: Settings['admin']): bo
 }
 
 export function operatorOf(authorization: string | undefined, admin: Settings['admin']): string | null {
-  // Every comparison is made, so that the duration reveals nothing.
+  // The password is compared with that of every operator, so that the duration does not reveal which one matches.
   const found = admin.operators.filter((operator) => isAllowed(authorization, operator));
   return found[0]?.user ?? null;
 }

@@ -5,7 +5,7 @@ import type { LeadTo } from '../reports/render/html-page.ts';
 import type { ReportResult } from '../reports/report-result.ts';
 import { filtersIn, type Query, withQuery } from './address.ts';
 
-/** @param page.before the period with which it compares; null: none */
+/** @param page.before the period with which the page compares; null when it does not compare */
 export function leadingTo({
   report: { drilldowns },
   result,
@@ -29,7 +29,7 @@ export function leadingTo({
     const name = isBefore ? column.replace(/_before$/, '') : column;
     const drilldown = drilldownOfCell({ drilldowns, result }, rows, name);
     if (drilldown === null) return null;
-    // A row with its own days leads to lines that the filter may leave out.
+    // A row that has days of its own replaces the days of the page's filter, which may leave out some of its lines.
     const isDated = Object.hasOwn(drilldown.fields, 'days_from');
     const own = isDated ? { from: undefined, to: undefined } : isBefore ? before : null;
     const days = own === null ? filters : { ...filters, ...own, period: undefined };

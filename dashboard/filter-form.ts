@@ -17,7 +17,7 @@ const CHOICES = [
 ] as const;
 
 export type Choices = Readonly<Record<(typeof CHOICES)[number]['filter'], readonly string[]>> & {
-  /** Tenants and partners by id. */
+  /** Names of tenants and partners by their ids. */
   readonly names: ReadonlyMap<string, string>;
   /** How many values a filter has, by its name; the lists have the largest. */
   readonly known: ReadonlyMap<string, number>;
@@ -96,7 +96,7 @@ export function periodMenu(query: Query, path: string): PeriodMenu {
   };
 }
 
-/** In UTC, as reports count days. */
+/** Days are in UTC, as reports count them. */
 export function presetsOf(now: Date): readonly (Period & { readonly label: string })[] {
   const today = now.toISOString().slice(0, 10);
   const [year = '', month = ''] = today.split('-');
@@ -118,7 +118,7 @@ export function presetsOf(now: Date): readonly (Period & { readonly label: strin
 
 const RECENT_MONTHS = 6;
 
-/** Complete ones by name, the last one first. */
+/** Complete months, the latest one first. */
 export function recentMonths(now: Date): readonly (Period & { readonly label: string })[] {
   return Array.from({ length: RECENT_MONTHS }, (_, at) => {
     const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1 - at, 1)).toISOString();
@@ -127,7 +127,7 @@ export function recentMonths(now: Date): readonly (Period & { readonly label: st
   });
 }
 
-/** Empty for an invalid period, which the page reports. */
+/** Returns nothing for an invalid period, which the page reports in another place. */
 function daysIn(query: Query): Partial<Period> {
   try {
     const { from, to } = periodBounds(filtersOf(query));

@@ -24,7 +24,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
     return found === null ? '' : `${now().toISOString().slice(0, 10)}/${found}`;
   }
 
-  /** Made once for concurrent requests. The waiting readers receive an error; it is not kept. */
+  /** Concurrent requests of a page make it once. If that fails, all waiting readers receive the error, which is not kept. */
   function madeOnce<T>(page: Page, stamp: string, make: () => Promise<T>): Promise<T> {
     if (page.kept?.stamp === stamp) return Promise.resolve(page.kept.value as T);
     if (page.making?.stamp === stamp) return page.making.promise as Promise<T>;
@@ -48,11 +48,11 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
     };
 
   return {
-    /** For pages, and for parts that pages share. */
+    /** The cache of pages, and of parts that pages share. */
     present: cachedIn(pages, MAX_PAGES),
-    /** For large values, of which only the last few are kept. */
+    /** The cache of large values, of which only the last few are kept. */
     recent: cachedIn(recent, MAX_RECENT),
-    /** Returns the last value without waiting, and makes it again for the next reader; null when none is kept. */
+    /** Returns the last value without waiting, and renews it for the next reader; null when none is kept. */
     async peek<T>(address: string, make: () => Promise<T>): Promise<T | null> {
       const stamp = await stampOf();
       const page = pageIn(pages, MAX_PAGES, address);
@@ -65,7 +65,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
   };
 }
 
-/** The page becomes the newest; the oldest beyond the limit is removed. */
+/** The requested page becomes the newest one; beyond the limit, the oldest is removed. */
 function pageIn(pages: Map<string, Page>, max: number, address: string): Page {
   const page = pages.get(address) ?? { kept: null, making: null };
   pages.delete(address);

@@ -22,7 +22,7 @@ export interface PageContext {
   readonly publishedPath: string;
   readonly timeLimitMs: number;
   readonly cache: PageCache;
-  /** After this time the page is sent in parts. */
+  /** Milliseconds after which a page is sent in parts. */
   readonly streamAfterMs: number;
   readonly errorPage: (error: unknown, url: string) => PageError;
   readonly inTurn: Semaphore;
@@ -30,7 +30,7 @@ export interface PageContext {
   readonly quarantine: Pick<Quarantine, 'list' | 'show'> | null;
   readonly canAct: boolean;
   readonly plugins: readonly PluginPages[];
-  /** Address of Temporal's pages up to the namespace; null shows no links. */
+  /** The address of Temporal's pages up to the namespace; without one, pages have no links to Temporal. */
   readonly temporalUi: string | null;
 }
 
@@ -64,7 +64,7 @@ export interface Page {
   readonly section: string;
   readonly values: ViewValues;
   readonly data?: unknown;
-  /** The days as a query; links of the menu keep them. */
+  /** The chosen days as a query, which the links of the menu keep. */
   readonly period?: string;
 }
 
@@ -72,7 +72,7 @@ export interface PublishedPage extends Page {
   readonly asOf: string | null;
 }
 
-/** Ignores the limit of `inTurn`, so that frames are sent immediately. */
+/** The frame's queries do not wait for their turn among reports, so that a frame is sent immediately. */
 function publishedFrame({ cache, publishedPath: path, timeLimitMs }: PageContext) {
   return cache.present('frame', () =>
     queryPublished({ path, timeLimitMs }, async (run) => {
@@ -183,7 +183,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
     const open = await openAlerts(dirname(publishedPath));
     return open.filter(({ acknowledged }) => acknowledged === null).length;
   };
-  // These take seconds on a large file, so a page shows the last count.
+  // The counts of the menu take seconds on a large file, so a page shows the last known ones.
   const last = (address: string, make: () => Promise<number>) => async () =>
     (await cache.peek(`${BADGE}${address}`, make)) ?? 0;
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
@@ -200,7 +200,7 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   return Object.fromEntries(found);
 }
 
-/** Runs the report of gaps once for each publication. @param session null opens its own */
+/** The report of gaps runs once for each publication. @param session null opens a session of its own */
 export function gapsOf(context: PageContext, session: ReportSession | null): Promise<ReportResult> {
   return context.cache.present('gaps', () =>
     session === null ? withReports(context, {}, (own) => own.run('gaps')) : session.run('gaps'),
@@ -211,7 +211,7 @@ export function sendJson(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`${JSON.stringify(data)}\n`);
 }
 
-/** Checked before reading, so that a page sent in parts has the right status. */
+/** Parameters are checked before anything is read, so that a page sent in parts has the right status. */
 export function isRefused(check: () => void): boolean {
   try {
     check();

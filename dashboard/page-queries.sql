@@ -161,7 +161,7 @@ every as (
     from tenant_names
     group by value
     union all
-    -- One value is no choice.
+    -- Partners are offered as a filter only when there is more than one.
     select 'partners', partner_id, null, invoices
     from partners
     where partner_id is not null and (select count(partner_id) from partners) > 1

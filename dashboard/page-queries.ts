@@ -23,7 +23,9 @@ export async function queryPublished<T>(
   }
 }
 
-/** Further filters are null: all. `loaded`: only invoices with discrepancies, the last loaded first. */
+/**
+ * A filter that is null matches every invoice. The order `loaded` lists invoices with discrepancies only, the last loaded first.
+ */
 export interface InvoicesRequest {
   readonly sort: string;
   readonly limit: number;
@@ -31,7 +33,7 @@ export interface InvoicesRequest {
   readonly states?: readonly string[];
   readonly tenants?: readonly string[];
   readonly search?: string | null;
-  /** `YYYY-MM` of the invoice date. */
+  /** The month of the invoice date, as `YYYY-MM`. */
   readonly month?: string | null;
 }
 

@@ -74,10 +74,10 @@ document.addEventListener('keydown', (event) => {
 });
 window.addEventListener('popstate', () => show(location.href, null));
 
-/** Only the newest request counts. */
+/** Counts the requests, because only the answer of the newest one is shown. */
 let requests = 0;
 
-/** @param place receives the focus; null after a step back, whose address is already current */
+/** @param place the element that receives the focus; null after a step back in the browser, whose address is already current */
 async function show(address, place) {
   requests += 1;
   const own = requests;

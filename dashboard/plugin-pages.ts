@@ -13,7 +13,7 @@ export interface Offered {
 
 export interface PluginPage {
   readonly title: string;
-  /** Below the heading; every value in it is escaped. */
+  /** HTML below the heading, in which every value is escaped. */
   readonly html: string;
   readonly data: unknown;
 }
@@ -32,12 +32,12 @@ export interface PluginHost {
     refusals: Refusals,
     answer: () => Promise<FastifyReply>,
   ): Promise<FastifyReply>;
-  /** The forms of operators; null when none is configured, so that there are no actions. */
+  /** The forms of operators; null when no operator is configured, so that there are no actions. */
   readonly operators: OperatorForms | null;
-  /** HTML that names the setting for operators; empty where operators are configured. */
+  /** HTML that names the setting for operators; the text is empty where operators are configured. */
   readonly noOperator: string;
   periodMenu(query: unknown, path: string): PeriodMenu;
-  /** Whether a program asks, which waits for the whole answer. */
+  /** Whether the request is a program's, which waits for the whole answer instead of a page in parts. */
   isForPrograms(request: FastifyRequest): boolean;
 }
 

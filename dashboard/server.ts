@@ -47,7 +47,7 @@ export interface DashboardOptions {
   readonly plugins?: readonly PluginPages[];
   readonly operator?: OperatorOptions;
   readonly timeLimitMs?: number;
-  /** After this time a page is sent in parts; 300 by default. */
+  /** Milliseconds after which a page is sent in parts; the default is 300. */
   readonly streamAfterMs?: number;
 }
 
@@ -103,7 +103,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     plugins: options.plugins ?? [],
     temporalUi: settings.admin.temporalUi,
   };
-  // Before the pages: those of operators are awaited, and keep the error handler of that moment.
+  // The error handler is set before the pages are registered, because a page keeps the handler of that moment.
   answerErrors(app, context);
   registerProbes(app, { ...options, admin: settings.admin });
   app.get('/health', async (_request, reply) => {

@@ -14,9 +14,9 @@ export interface StreamedPage {
   readonly title: string;
   readonly section: string;
   readonly period: string;
-  /** The status, which is sent before anything is read. */
+  /** The status of the answer, which is sent before anything is read. */
   readonly status: number;
-  /** The status depends on the rows, so the page is sent whole. */
+  /** With true, the page is sent whole, because its status depends on its rows. */
   readonly waitsForStatus?: boolean;
   readonly page: Promise<PublishedPage & { readonly status?: number }>;
   readonly lead?: Promise<string>;

@@ -13,12 +13,12 @@ export interface Frame {
   readonly title: string;
   readonly section: string;
   readonly environment: string;
-  /** `As of …, publication …`; null when nothing is published. */
+  /** The text `As of …, publication …`; null when nothing is published. */
   readonly asOf: string | null;
   readonly canAct: boolean;
   readonly lead?: string;
   readonly period: string;
-  /** By group of the menu. */
+  /** Menu entries of other parts, by group of the menu. */
   readonly plugins: ReadonlyMap<string, readonly MenuEntry[]>;
   readonly badges: Readonly<Record<string, number>>;
   readonly unhealthy: readonly { readonly name: string; readonly detail: string; readonly since: string }[];
@@ -127,7 +127,7 @@ export function renderPart(view: string, values: ViewValues): string {
   return eta.render(`./${view}`, { ...values, ...HELPERS });
 }
 
-/** `above` can be sent before the body is known. */
+/** The part `above` can be sent before the body of the page is known. */
 export function splitPage(html: string): { readonly above: string; readonly below: string } {
   const at = html.indexOf(SPLIT);
   return { above: html.slice(0, at), below: html.slice(at) };
@@ -149,7 +149,7 @@ export function instant(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
 
-/** @param name of a file of the icon set */
+/** @param name the name of a file of the icon set */
 function icon(name: string): string {
   const known = icons.get(name);
   if (known !== undefined) return known;

@@ -26,7 +26,7 @@ const Entry = z.object({
   outcome: z.enum(['begun', 'done', 'failed']),
   detail: z.string(),
   began: z.number().nullable(),
-  /** SHA-256 in hex of the line before; the first line has the hash of nothing. */
+  /** The SHA-256 of the line before, in hex; the first line has the hash of no bytes. */
   previous: z.string(),
 });
 
@@ -48,7 +48,7 @@ export interface AuditLog {
   /** The entry is durable when the promise resolves. @throws the error of the user store */
   write(note: AuditNote): Promise<AuditEntry>;
   newest(limit: number): Promise<readonly AuditEntry[]>;
-  /** @param known hash of an entry that was the newest once */
+  /** @param known the hash of an entry that was once the newest */
   verify(known?: string | null): Promise<AuditVerdict>;
 }
 

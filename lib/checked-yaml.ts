@@ -42,7 +42,7 @@ export async function readCheckedYaml<T>(
   const parsed = schema.safeParse(content ?? {});
   if (!parsed.success) {
     const [{ path: where, message } = { path: [], message: '' }] = parsed.error.issues;
-    // `rules.0.when` becomes `when`: the line shows the list and the position in it.
+    // `rules.0.when` becomes `when`, because the line number already shows the list and the position in it.
     const top = String(where[0] ?? Object.keys(schemaShape(schema))[0] ?? 'file');
     return fail(lineOf(where), `${where.slice(2).join('.') || top}: ${message}`);
   }

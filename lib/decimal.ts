@@ -9,7 +9,10 @@ const MAX_DIGITS = 64;
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
 
-/** `1.50` stays `1.50`, `1.5e-3` becomes `0.0015`. @throws RangeError no JSON number, or more than 64 digits */
+/**
+ * Returns the number without an exponent: `1.50` stays `1.50`, `1.5e-3` becomes `0.0015`. @throws RangeError no JSON number, or
+ * more than 64 digits
+ */
 export function plainDecimal(text: string): string {
   const match = NUMBER.exec(text);
   if (match === null) throw new RangeError(`${clipped(text)} is not a decimal number.`);
@@ -34,7 +37,7 @@ export function toTenThousandths(text: string): bigint {
   throw new RangeError(`${clipped(text)} has more than ${MONEY_SCALE} decimals.`);
 }
 
-/** `1.500000` is `1.5000`; any other text stays as it is. */
+/** Drops zeros beyond the fourth decimal: `1.500000` becomes `1.5000`; any other text stays as it is. */
 export function dropIdleZeros(text: string): string {
   return IDLE_ZEROS.test(text)
     ? text.replace(/0+$/, '').padEnd(text.indexOf('.') + 1 + MONEY_SCALE, '0')

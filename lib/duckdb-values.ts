@@ -16,7 +16,7 @@ export const jsonValue: DuckDBValueConverter<Json> = (value, type, converter) =>
     ? instantText(value as DuckDBTimestampTZValue)
     : JsonDuckDBValueConverter(value, type, converter);
 
-/** ISO 8601 UTC with three digits of a second, or six where the instant has microseconds; or `infinity`. */
+/** Returns ISO 8601 UTC with three digits of a second, or six where the instant has microseconds; or `infinity`. */
 export function instantText(instant: DuckDBTimestampTZValue | DuckDBTimestampValue): string {
   const { micros } = instant;
   if (!instant.isFinite) return micros > 0n ? 'infinity' : '-infinity';

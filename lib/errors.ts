@@ -24,7 +24,7 @@ export abstract class BillsyncError extends Error {
   /** The code is in kebab-case and never changes, because scripts and the archive contain it. */
   abstract readonly code: string;
   readonly exitCode: ExitCode = EXIT.bug;
-  /** null: the error does not reach the workflow of an invoice. */
+  /** How the workflow of an invoice reacts; null for an error that does not reach one. */
   readonly reaction: Reaction | null = null;
   readonly subject: string | null;
   readonly hint: string | null;
@@ -40,7 +40,7 @@ export abstract class BillsyncError extends Error {
 export type Reaction = 'retry' | 'operator' | 'fatal';
 
 export interface ErrorKind {
-  /** Each `%s` is replaced by the next of the error's values. */
+  /** The text of the message, in which each `%s` is replaced by the next of the error's values. */
   readonly message: string;
   readonly exitCode?: ExitCode;
   readonly reaction?: Reaction;

@@ -48,7 +48,7 @@ export function createFailedLogins(deps: {
   const waiting = new Map<string, number>();
 
   return {
-    /** Asked before credentials are compared: true means that 429 is answered instead. */
+    /** Called before credentials are compared: true means that 429 is answered instead. */
     isOver: (address: string): boolean => (waiting.get(address) ?? 0) >= MAX_WAITING,
     /** The promise resolves when the answer to a wrong password may be sent. */
     async failed(address: string): Promise<void> {

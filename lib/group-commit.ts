@@ -10,7 +10,7 @@ export interface GroupLimits<T> {
   readonly maxItems?: number;
   readonly weigh?: (item: T) => number;
   readonly maxWeight?: number;
-  /** true (default): one item can make its group fail, so its halves are tried again. */
+  /** With true, which is the default, the halves of a failed group are tried again, because one item can make its group fail. */
   readonly splitsOnFailure?: boolean;
   readonly lingerMs?: number;
 }

@@ -102,7 +102,7 @@ function listeningSockets(table: string, port: number): readonly string[] {
     .map((fields) => `socket:[${fields[9]}]`);
 }
 
-/** Processes end while they are looked at, and those of other users cannot be read. */
+/** Returns `otherwise` after an error, because processes end while they are looked at, and those of other users cannot be read. */
 function orElse<T>(read: () => T, otherwise: T): T {
   try {
     return read();
@@ -142,7 +142,9 @@ export function findProcesses(wanted: readonly string[]): readonly number[] {
 
 interface ListedProcess {
   readonly pid: number;
-  /** With a separator before the first and after the last argument. `ps` separates by blanks, which a path may contain. */
+  /**
+   * The arguments, with the separator before the first and after the last one. `ps` separates by blanks, which a path may contain.
+   */
   readonly args: string;
   readonly separator: string;
 }

@@ -73,7 +73,7 @@ const NO_INODES = {
   problem: 'its file system has no inode left for another file, whatever space is free',
   advice: 'remove small files there, or make the file system with more inodes (`df -i` shows them)',
 };
-/** An error may remove temporary files before it is read. */
+/** With fewer free inodes a file system counts as full: temporary files may have been removed since the error. */
 const FEW_INODES = 8;
 
 /** Returns whether the file system of the path has no inodes left; false without a path. */

@@ -83,7 +83,7 @@ export function line<Column extends TextColumn>(
     .join(' '.repeat(GAP));
 }
 
-/** @param width in columns of a terminal */
+/** @param width the width in columns of a terminal */
 export function shortened(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = '';

@@ -118,7 +118,7 @@ export function uuidOrNull(text: string | undefined): string | null {
 
 const MAX_NAME_LENGTH = 120;
 
-/** For addresses and forms: the beginning of a long name with a part of its SHA-256, by which it is found again. */
+/** Shortens a name for addresses and forms: its beginning, and a part of its SHA-256 by which it is found again. */
 export function shortName(name: string): string {
   if (name.length <= MAX_NAME_LENGTH) return name;
   return `${beginningOf(name, MAX_NAME_LENGTH - 20)}…${createHash('sha256').update(name).digest('hex').slice(0, 12)}`;

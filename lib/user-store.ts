@@ -67,7 +67,7 @@ class UserStoreError extends errorClass({
 const WRITABLE_BY_ALL = 0o002;
 const elsewhere = new Map<string, () => Promise<UserStore>>();
 
-/** @param open null: the files are in `user` of the data folder */
+/** @param open null means that the files are in `user` of the data folder */
 export function registerUserStore(dataDir: string, open: (() => Promise<UserStore>) | null): void {
   if (open === null) elsewhere.delete(resolve(dataDir));
   else elsewhere.set(resolve(dataDir), open);
@@ -85,7 +85,7 @@ export async function createUserFile(
   return store.change(path, (before) => (before === null ? bytes : null));
 }
 
-/** Longer than a lock of a killed process in another container stays valid (lock-file.ts). */
+/** A change waits for longer than the lock of a killed process in another container stays valid (lock-file.ts). */
 const PATIENCE_MS = 40_000;
 const LINE_END = 0x0a;
 /** Changes of this process wait for each other here, which is faster than by the lock. */

@@ -7,7 +7,7 @@ export interface LoadRequest {
   readonly source: FileSource;
   /** The announced hash is null for files of export-csv and for imported files. */
   readonly announcedSha256: string | null;
-  /** Set if the announced hash is that of the file as HTTP encoded it. */
+  /** Set when the announced hash is that of the file as HTTP encoded it. */
   readonly encodedSha256?: string | null;
   readonly eventId: string | null;
   readonly workflowRunId: string | null;
@@ -18,10 +18,10 @@ export interface LoadRequest {
 /** Why the rows are believed to be those that were billed. */
 export type Proof =
   | 'hash'
-  /** Only an event has named its hash: the service has not been asked yet, or does not answer. */
+  /** Only an event has named the file's hash: the service has not been asked yet, or does not answer. */
   | 'announced'
   | 'header'
-  /** No hash, and an operator accepted that a spreadsheet seems to have changed the cells. */
+  /** No hash is named, and an operator accepted that a spreadsheet seems to have changed the cells. */
   | 'accepted'
   | 'unproved';
 
@@ -33,10 +33,10 @@ export interface Discrepancy {
 
 /** The version that counts instead of the loaded one (ADR 17). */
 export interface OutrankedBy {
-  /** null: no version counts, and the service named the hash of another file. */
+  /** The version that counts; null when none does, and the service has named the hash of another file. */
   readonly version: number | null;
   readonly sha256: string;
-  /** `later`: the service named none of them, and the other file was loaded later. */
+  /** Why the version counts. With `later`, the service has named no hash of the two, and the version was loaded later. */
   readonly proof: 'chosen' | 'announced' | 'named' | 'later';
 }
 
@@ -44,7 +44,7 @@ export interface LoadedRows {
   readonly loadId: number;
   readonly version: number;
   readonly shipments: number;
-  /** Exact decimal text, of the rows in `currencyCode`. */
+  /** The exact sum of the rows in `currencyCode`, as decimal text. */
   readonly billingCost: string;
   readonly currencyCode: string;
   readonly proof: Proof;
@@ -69,7 +69,7 @@ export type FileLoadOutcome =
   | ({ readonly outcome: 'loaded' } & LoadedRows)
   | { readonly outcome: 'voided' }
   | Rejection
-  /** Without an announced hash, and count or sum contradict the header. */
+  /** The file has no announced hash, and its count or sum contradicts the header. */
   | { readonly outcome: 'contradicted'; readonly discrepancies: readonly Discrepancy[] };
 
 export type LoadOutcome = FileLoadOutcome | ({ readonly outcome: 'already_loaded' } & LoadedRows);
@@ -134,7 +134,7 @@ interface DecisionOf {
 export type Decision = DecisionOf &
   (
     | { readonly kind: 'restore' }
-    /** The version counts until the service names a file that it had not named before. */
+    /** The chosen version counts until the service names a file that it had not named before. */
     | { readonly kind: 'use-version'; readonly version: number }
   );
 
@@ -171,7 +171,7 @@ export interface Verification {
   readonly invoices: number;
   readonly shipments: number;
   readonly filesRead: number;
-  /** Loads whose file was purged: only their recorded totals were compared. */
+  /** The number of loads whose file was purged, of which only the recorded totals were compared. */
   readonly purged?: number;
   readonly drift: readonly Drift[];
   readonly driftInAll?: number;

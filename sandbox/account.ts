@@ -19,7 +19,7 @@ import { Store } from './state/store.ts';
 export class Account {
   readonly environment: Environment;
   readonly partner: Partner;
-  /** Spec 1. */
+  /** Whether the billing feature is enabled for the account (spec 1). */
   readonly hasBilling: boolean;
   readonly credentials: Credentials;
   readonly now: () => Date;
@@ -99,7 +99,7 @@ export class Account {
     this.store.put('value', 'revokedUpTo', { value: this.now().getTime() });
   }
 
-  /** Credentials stay. */
+  /** Removes invoices, deliveries, registrations and faults; the account's credentials stay valid. */
   async reset(): Promise<void> {
     await this.schedules.close();
     await this.deliveries.abandon();
@@ -141,7 +141,7 @@ export interface ListenerAddresses {
   readonly caFile: string;
 }
 
-/** Secrets included. */
+/** How a client connects to the account, its secrets included. */
 export function connectionOf(account: Account, addresses: ListenerAddresses) {
   const { apiUrl, storageUrl, caFile } = addresses;
   const { clientId, clientSecret, apiKey } = account.credentials;

@@ -3,7 +3,7 @@
 import type { Account } from './account.ts';
 import type { Invoice, Shipment } from './model.ts';
 
-/** Decimals are exact text, empty cells null. */
+/** A row of an invoice as it was billed: decimals are exact text, an empty cell is null. */
 export type BilledRow = ReturnType<typeof billedRow>;
 
 export async function* billedRows({ billing }: Account): AsyncGenerator<BilledRow> {

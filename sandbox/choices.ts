@@ -12,7 +12,7 @@ export const API_KEY_HEADER = 'x-api-key';
 
 export const GRANTED_SCOPES = 'deliveryexperience:read billing.invoices:read billing.invoices:export';
 
-/** ISO 8601 in spec 2.6. */
+/** Dates of an invoice are ISO 8601 instants on the wire (spec 2.6). */
 export function wireDate(date: string): string {
   return `${date}T00:00:00Z`;
 }
@@ -33,7 +33,7 @@ export interface InvoiceFieldsOptions {
   readonly wirePrefix: string;
 }
 
-/** Spec 2.6; amounts keep their digits. */
+/** The fields of spec 2.6; amounts keep their digits. */
 export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceFieldsOptions): object {
   const stated = invoice.stated;
   return {
@@ -53,7 +53,7 @@ export function invoiceFields({ invoice, partnerTenantId, wirePrefix }: InvoiceF
   };
 }
 
-/** Without `lineItems`, which are streamed behind it (spec 4.4, 2.9). */
+/** The details of an invoice without `lineItems`, which are streamed behind them (spec 4.4, 2.9). */
 export function detailsHead(options: InvoiceFieldsOptions): object {
   return { ...invoiceFields(options), status: options.invoice.status };
 }

@@ -16,11 +16,11 @@ export interface AccountOptions {
   readonly retryDelayMs: number;
   readonly deliveryTimeoutMs: number;
   readonly now: () => Date;
-  /** Spec 1. */
+  /** Whether the billing feature is enabled for the account (spec 1). */
   readonly hasBilling: boolean;
 }
 
-/** Shared by the parts of one account. */
+/** What the parts of one account share. */
 export interface Core extends AccountOptions {
   readonly store: Store;
   readonly activity: Activity;

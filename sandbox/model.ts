@@ -14,7 +14,7 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-/** Spec 3, 6. */
+/** The status of an invoice by its name in webhooks (spec 3, 6). */
 export const WEBHOOK_STATUS = {
   DRAFT: 'draft',
   PENDING_APPROVAL: 'pending',
@@ -35,14 +35,14 @@ export interface Partner {
 
 export interface Tenant {
   readonly tenantId: string;
-  /** Spec 2.6. */
+  /** The partner's own id of the tenant (spec 2.6). */
   readonly partnerTenantId: string;
   readonly name: string;
   readonly currencyCode: string;
   readonly weightUnit: 'LB' | 'KG';
 }
 
-/** Spec 2.8. */
+/** The head of an invoice's file (spec 2.8). */
 export const CSV_HEADERS = [
   'Tenant',
   'Invoice Generation Date',
@@ -79,7 +79,7 @@ export interface ExportFile {
   readonly key: string;
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** null for a right file. */
+  /** How a fault has malformed the file; null for a right file. */
   readonly malformation: string | null;
 }
 
@@ -94,7 +94,7 @@ export interface Invoice {
   readonly invoiceId: string;
   readonly invoiceNumber: string;
   readonly partnerInvoiceId: string | null;
-  /** null for partner-level invoices (spec 2.9). */
+  /** The tenant that is billed; null for partner-level invoices (spec 2.9). */
   readonly tenantId: string | null;
   readonly status: InternalStatus;
   /** Dates are `YYYY-MM-DD`, the billing period includes both ends. */
@@ -112,9 +112,9 @@ export interface Invoice {
   readonly sources: readonly string[];
   /** Rows given by a person instead of drawn ones. */
   readonly lines: readonly Shipment[] | null;
-  /** Known from creation on, offered only after a successful export. */
+  /** Key, size and hash of the file are known from the invoice's creation on; it is offered only after a successful export. */
   readonly file: ExportFile;
-  /** Newest last; empty before approval and when the export failed (spec 6.6). */
+  /** The newest export is the last; the list is empty before approval and when the export failed (spec 6.6). */
   readonly exports: readonly ExportFile[];
   readonly stated: StatedTotals | null;
   readonly scheduleId: string | null;
@@ -150,7 +150,7 @@ export interface DeliveryAttempt {
   readonly number: number;
   readonly startedAt: string;
   readonly durationMs: number;
-  /** null when no answer came. */
+  /** The status of the endpoint's answer; null when no answer came. */
   readonly status: number | null;
   readonly error: string | null;
   readonly responseBody: string;
@@ -177,7 +177,7 @@ export interface Schedule {
   readonly scheduleId: string;
   readonly name: string;
   readonly enabled: boolean;
-  /** null runs only on request. */
+  /** Seconds between two runs; with null, the schedule runs only on request. */
   readonly everySeconds: number | null;
   readonly level: 'tenant' | 'partner';
   readonly tenants: 'all' | readonly string[];
@@ -195,10 +195,10 @@ export interface ApiKey {
   readonly active: boolean;
 }
 
-/** A field that is left out matches all. */
+/** Moments that a rule matches: a field that is left out matches all. */
 export interface FaultTarget {
   readonly invoiceId?: string;
-  /** Name, id, or the partner's own id. */
+  /** The tenant's name, its id, or the partner's own id. */
   readonly tenant?: string;
   readonly endpoint?: Place | readonly Place[];
   readonly eventType?: string;
@@ -208,16 +208,16 @@ export interface FaultTarget {
 export interface FaultRule {
   readonly faultId: string;
   readonly name: FaultName;
-  /** 0 to 1. */
+  /** The probability of a strike, from 0 to 1. */
   readonly rate: number;
-  /** null has no limit. */
+  /** How often the rule may strike; null sets no limit. */
   readonly count: number | null;
   /** Matching moments that pass before it may strike. */
   readonly after: number;
   readonly target: FaultTarget;
   readonly seed: number;
   readonly params: Readonly<Record<string, string | number | boolean>>;
-  /** ISO instant; null: no end. */
+  /** The ISO instant at which the rule ends; with null, it has no end. */
   readonly until: string | null;
   readonly struck: number;
   readonly met: number;

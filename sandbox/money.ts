@@ -1,6 +1,6 @@
 /** Whole ten-thousandths: the invoice total has to equal the sum of its rows exactly (spec 2.6, 2.8). */
 
-/** At least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
+/** The text has at least two and at most four decimals: 123400n is `12.34`, 5n is `0.0005`. */
 export function moneyText(tenThousandths: bigint): string {
   const negative = tenThousandths < 0n;
   const digits = (negative ? -tenThousandths : tenThousandths).toString().padStart(5, '0');
@@ -25,7 +25,7 @@ export function fixedText(tenThousandths: number, decimals: 1 | 2 | 4): string {
   return `${sign}${whole}.${fraction.slice(0, decimals)}`;
 }
 
-/** `12.30` stays `12.30`. */
+/** A number that keeps its digits in JSON: `12.30` stays `12.30`. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }

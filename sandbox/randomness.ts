@@ -30,7 +30,7 @@ export function randomFrom(...parts: Part[]): Random {
   };
 }
 
-/** Shaped like version 4. */
+/** The id has the form of a random UUID (version 4), but follows from the parts. */
 export function uuidFrom(...parts: Part[]): string {
   const hex = hash('sha256', JSON.stringify(parts), 'hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
@@ -41,7 +41,7 @@ export function fractionFrom(...parts: Part[]): number {
   return digestOf(parts).readUInt32BE(0) / 0x1_0000_0000;
 }
 
-/** 32 at most. */
+/** @param length at most 32 bytes */
 export function bytesFrom(length: number, ...parts: Part[]): Buffer {
   return digestOf(parts).subarray(0, length);
 }

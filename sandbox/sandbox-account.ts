@@ -58,10 +58,10 @@ export function sandboxAccount(account: Account, addresses: ListenerAddresses & 
 
 /** Time that a receiver gets to load an invoice before it is canceled. */
 const LOADED_WITHIN_MS = 10_000;
-/** The journal stores the rows of planned invoices one by one. */
+/** The limit keeps the journal small, which stores the rows of planned invoices one by one. */
 const MAX_MONTH_SHIPMENTS = 10_000;
 
-/** Deliveries start while others are still generated. @returns the number of invoices */
+/** Deliveries start while other invoices are still generated. @returns the number of invoices */
 export async function seedInvoices({ billing }: Account, count: number, shipments?: number): Promise<number> {
   for (let made = 0; made < count; made += 1) {
     await setImmediate();
@@ -92,7 +92,7 @@ export async function seedMonths(account: Account, months: number, shipments = 4
     if (ends === 'canceled') toCancel.push(invoiceId);
     made += 1;
   }
-  // Canceled after they were billed, so that a receiver has loaded them by then.
+  // An invoice is canceled only after it was delivered, so that a receiver has loaded it by then.
   if (registrations.list().some(({ active }) => active)) {
     await deliveries.idle();
     await sleep(LOADED_WITHIN_MS);

@@ -14,17 +14,17 @@ import {
 } from './state/data-folder.ts';
 
 export interface SandboxOptions {
-  /** Left out, a temporary folder that `close` removes. */
+  /** The folder of the sandbox's state; without it, a temporary folder that `close` removes. */
   readonly dataDir?: string;
   /** 0 takes a free one. Default: the port of the last start if it is free. */
   readonly port?: number;
   readonly storagePort?: number;
   readonly host?: string;
-  /** Lets other machines use the admin API and the page, which show the credentials. */
+  /** With true, other machines may use the admin API and the page, which show the credentials. */
   readonly adminOpen?: boolean;
   /** false: tokens and ping work, nothing of billing does (spec 1). */
   readonly hasBilling?: boolean;
-  /** Default: those that the folder was made with, 1 and `3pl` for a new one. */
+  /** Without a seed or kind of partner, those with which the folder was made are used; a new folder has seed 1 and `3pl`. */
   readonly seed?: number;
   readonly partnerKind?: PartnerKind;
   /** `shipium` gives `shipiumInvoiceId`, `service` the neutral spelling. */

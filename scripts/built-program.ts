@@ -47,7 +47,7 @@ function testSupport(): readonly string[] {
 async function build(folder: string): Promise<void> {
   const temporary = await mkdtemp(join(builds, 'temporary-'));
   try {
-    // `npm run check` checks the types.
+    // Types are not checked here, because `npm run check` does that.
     await buildPackage(join(temporary, 'dist'), { project: PROJECT, options: ['--noCheck'] });
     for (const file of ['bin/billsync', 'package.json']) await cp(join(root, file), join(temporary, file));
     await symlink(join(root, 'node_modules'), join(temporary, 'node_modules'));

@@ -24,7 +24,7 @@ interface Count {
   readonly failed: number;
 }
 
-/** Counted as failed: tests that could not be started. */
+/** A group of tests that could not be started counts as one failed test. */
 const NOT_RUN: Count = { passed: 0, failed: 1 };
 const CACHE = join(import.meta.dirname, '../.cache');
 const COUNT_FILE = join(CACHE, 'test-count.json');

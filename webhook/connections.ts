@@ -19,9 +19,15 @@ export const LIMITS = {
 export type WebhookLimits = Readonly<typeof LIMITS> & Settings['webhook']['connectionLimits'];
 
 const RESERVED_SHARE = 1 / 4;
-/** An honest sender has sent its credentials by then, so a burst of its own does not displace itself. */
+/**
+ * For this time a connection counts as young, because an honest sender has sent its credentials by then; so a burst of its own does
+ * not displace itself.
+ */
 const YOUNG_MS = 2_000;
-/** Of others: a handshake, and the request behind it. */
+/**
+ * For this time a connection of another address is not closed for a newcomer: it needs it for its handshake and the request behind
+ * it.
+ */
 const HANDSHAKE_MS = 250;
 const YOUNG_STRANGER_MS = 500;
 const RESET_AFTER_MS = 1_000;
@@ -36,7 +42,7 @@ export function createServer(
     requestTimeout: limits.requestMs,
     headersTimeout: limits.requestMs,
     keepAliveTimeout: 10_000,
-    // Node's default is 30 s.
+    // The interval is short, because Node looks for late connections only every 30 s by default.
     connectionsCheckingInterval: Math.min(1_000, limits.requestMs),
   };
   const server =
@@ -57,7 +63,7 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   readonly sinceMs: number;
-  /** It has completed no handshake, or without TLS sent no request. */
+  /** True while the connection has completed no handshake, or without TLS has sent no request. */
   isSilent: boolean;
 }
 
@@ -78,7 +84,7 @@ interface LimitDeps {
  */
 export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
   const { connections: total, connectionsPerAddress: perAddress } = deps.limits;
-  /** By peer, because a TLS socket and the raw socket under it are two objects. */
+  /** Connections are found by their peer, because a TLS socket and the raw socket under it are two objects. */
   const open = new Map<string, Connection>();
   const anonymous = new Map<string, Set<Connection>>();
   const known = new Set<string>();

@@ -13,7 +13,7 @@ export interface ForwardDeps {
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Resolves when Temporal has the event. Called at least once per event. */
+  /** Resolves when Temporal has the event. It is called at least once for each event. */
   readonly send: (event: InvoiceEvent) => Promise<void>;
   readonly sendDeadlineMs?: number;
   readonly partnerIds: () => readonly string[];
@@ -22,11 +22,11 @@ export interface ForwardDeps {
   readonly durablePoint?: DurablePoint;
 }
 
-/** `gone`: another process finished it. `refused`: recognized only now as foreign, or no longer an event. */
+/** `gone`: another process has finished the delivery. `refused`: it was recognized only now as foreign, or as no event any more. */
 export type ForwardOutcome = 'sent' | 'archived' | 'refused' | 'gone';
 
 class ForwardError extends errorClass({
-  /** The step may have happened all the same; it is repeated. */
+  /** A step without an answer may have happened all the same, so it is repeated. */
   'step-timeout': { message: 'No answer from %s within %s ms.', exitCode: EXIT.unreachable },
   /** The workflow id contains the partner, so the event waits until the first token names it. */
   'partner-unknown': {
@@ -39,8 +39,8 @@ const ARCHIVE_DEADLINE_MS = 30_000;
 const SEND_DEADLINE_MS = 5_000;
 
 /**
- * Safe to repeat from the start after a failure or a kill at any point. @param received else it is read from the
- * inbox
+ * Safe to repeat from the start after a failure or a kill at any point. @param received the delivery; without it, it is read from
+ * the inbox
  */
 export async function forwardEntry(
   entry: InboxEntry,

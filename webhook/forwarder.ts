@@ -17,7 +17,7 @@ export interface ForwarderDeps extends ForwardDeps {
   readonly metrics: Metrics;
   readonly alerts?: Alerts;
   readonly health?: Health;
-  /** Must end the process: after a failed fsync the kernel may have dropped the data. */
+  /** The callback must end the process: after a failed fsync the kernel may have dropped the data. */
   readonly onFatal: (error: FsyncError) => void;
   readonly timing?: Partial<ForwarderTiming>;
 }
@@ -54,7 +54,10 @@ export function startForwarder(deps: ForwarderDeps) {
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let lastPollMs = 0;
-  /** null: not known yet; an earlier process may have raised the alert. */
+  /**
+   * Whether deliveries are forwarded without a check of their partner; null while that is not known, because an earlier process may
+   * have raised the alert.
+   */
   let isUnchecked: boolean | null = null;
 
   const unsubscribe = inbox.onAccepted((entry, parsed) => {
@@ -123,7 +126,7 @@ export function startForwarder(deps: ForwarderDeps) {
     } catch (error) {
       const waitMs = queue.failed(entry, now().getTime());
       forwarded.inc({ outcome: 'failed' });
-      // Without the stack: this line repeats while Temporal is unreachable.
+      // The line has no stack, because it repeats while Temporal is unreachable.
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       log.warn({ reason, eventId: entry.eventId, waitMs }, 'a delivery could not be forwarded; will retry');
       if (error instanceof FsyncError) deps.onFatal(error);
@@ -188,7 +191,7 @@ export function startForwarder(deps: ForwarderDeps) {
   };
 }
 
-/** A running forwarder tries a delivery within seconds and again after a minute at most. */
+/** A delivery that waits longer is overdue: a running forwarder tries it within seconds, and again after a minute at most. */
 const OVERDUE_AFTER_MS = 2 * 60_000;
 const MAX_FAILURES = 5;
 

@@ -16,7 +16,7 @@ export interface ReceiveDeps {
   readonly inbox: Inbox;
   readonly archive: Archive;
   readonly quarantine: Quarantine;
-  /** Our partner ids; empty until the first token, and the forwarder checks the partner then. */
+  /** The ids of our partner; the list is empty until the first token, and then the forwarder checks the partner. */
   readonly partnerIds: () => readonly string[];
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -39,10 +39,10 @@ export interface Refusal {
   readonly invoiceId: string | null;
 }
 
-/** Of an event whose id another event had: its file is requested from the service. */
+/** The reason that is recorded with an event whose id another event had: its file is requested from the service. */
 export const REPEATED_ID = 'repeated-id';
 const MAX_BACKGROUND_WRITES = 1_000;
-/** No network delay explains it: one of two clocks is wrong. */
+/** A larger difference is logged, because no network delay explains it: one of two clocks is wrong. */
 const MAX_UNLOGGED_SKEW_MS = 2 * 60_000;
 const MAX_UNUSABLE_BYTES = 64 * 1024;
 const MAX_UNUSABLE_PER_DAY = 500;
@@ -97,7 +97,7 @@ export function createReceiver(deps: ReceiveDeps) {
     });
   }
 
-  /** None of these is a reason to refuse an event (faults: clock skew; ADR 7). */
+  /** Logs what is odd in an event; none of it is a reason to refuse the event (faults: clock skew; ADR 7). */
   function reportOddities(
     { event, unread, contradictory }: Extract<ParsedDelivery, { kind: 'event' }>,
     receivedAt: string,
@@ -249,7 +249,7 @@ export function alertRefused(
   });
 }
 
-/** Not the URL, its expiry and the timestamp of the event, which a sender may renew with each attempt. */
+/** The content without the URL, its expiry and the timestamp of the event, which a sender may renew with each attempt. */
 function contentOf({ eventType, invoice, export: location }: InvoiceEvent): string {
   const { fileHashSha256 = null, fileSizeBytes = null } = location ?? {};
   const stated = Object.entries(invoice).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -67,7 +67,7 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
     serverFactory: (handler) => createServer(handler, pair, limits),
     bodyLimit: limits.bodyBytes,
     trustProxy: isProxy,
-    // A doubled slash is an unknown path like any other.
+    // An address with a doubled slash is an unknown path like any other.
     routerOptions: { ignoreDuplicateSlashes: true },
     clientErrorHandler(error, socket) {
       const request = receiving.get(socket);

@@ -144,7 +144,7 @@ function diskState({ dataDir, metrics }: MachineOptions): () => Promise<CheckedS
 
 const END_DELAY_MS = 5 * SECOND_MS;
 
-/** The supervisor restarts the process, and Temporal retries the activities. */
+/** When a call of DuckDB hangs, the process ends: its supervisor restarts it, and Temporal retries the activities. */
 function duckDbState({ endProcess }: MachineOptions): () => Promise<CheckedState> {
   // `process.exit` would wait for the thread that waits for DuckDB.
   const end = endProcess ?? (() => process.kill(process.pid, 'SIGKILL'));

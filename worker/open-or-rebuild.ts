@@ -50,7 +50,7 @@ export async function openOrRebuild(options: OpenOrRebuildOptions): Promise<Ware
 }
 
 const REOPEN_INTERVAL_MS = 5_000;
-/** A wrong address or wrong credentials do not pass. */
+/** Errors of PostgreSQL that do not pass by waiting: a wrong address or wrong credentials. */
 const WRONG_SETTINGS = /authentication|password|does not exist|pg_hba|ENOTFOUND/i;
 
 async function openWhenAvailable(

@@ -22,7 +22,7 @@ export interface PollOptions
 
 const CHECK_INTERVAL_MS = 2_000;
 const CHECK_TIMEOUT_MS = 2_000;
-/** Short, because a worker often starts just before the embedded server. */
+/** The interval is short, because a worker often starts just before the embedded server. */
 const RETRY_INTERVAL_MS = 500;
 
 export function pollTemporal(options: PollOptions) {
@@ -148,7 +148,7 @@ async function checkUntilMoved(
   }
 }
 
-/** With one queue unserved, invoices would wait without an error. */
+/** The end of one worker ends all: with one queue unserved, invoices would wait without an error. */
 async function runAll(workers: readonly Worker[]): Promise<void> {
   const runs = workers.map((worker) =>
     worker.run().catch((error: unknown) => {

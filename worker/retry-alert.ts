@@ -26,7 +26,7 @@ const CHECK_INTERVAL_MS = 5_000;
 /** The workflow starts these again after their last attempt, for a day before the invoice needs attention. */
 const RESTARTED = new Set(['regenerateUrl', 'downloadCsv', 'exportCsv']);
 const ENDS_WORK = new Set(['loadInvoice', 'markNeedsAttention', 'voidInvoice']);
-/** More at once are a single outage, and their number need not be exact. */
+/** At most this many failing steps are remembered: more at once are a single outage, and their number need not be exact. */
 const MAX_STEPS = 5_000;
 const MAX_LISTED = 5;
 /** A step that was not retried here for so long may have been retried by another worker, which Temporal knows. */
@@ -143,7 +143,7 @@ export function createRetryAlert({
   };
 }
 
-/** false when Temporal does not answer. */
+/** Returns false when Temporal does not answer, so that the step counts as failing. */
 async function isDoneIn(client: Client, { workflowId, runId, activity }: FailingStep): Promise<boolean> {
   try {
     const { status, raw } = await client.workflow.getHandle(workflowId, runId).describe();

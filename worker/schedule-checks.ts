@@ -102,7 +102,7 @@ export function scheduleChecks({
   };
 }
 
-/** billsync itself terminates and cancels no workflow. Latest first. */
+/** Finds workflows of ours that were terminated or cancelled, the latest first: billsync itself does neither. */
 async function terminatedSince(client: Client, queues: readonly string[], since: string) {
   const ours = queues.map((queue) => `TaskQueue = '${queue}'`).join(' OR ');
   const query = `ExecutionStatus IN ('Terminated', 'Canceled') AND CloseTime > '${since}' AND (${ours})`;

@@ -51,7 +51,10 @@ export interface WorkerOptions {
   readonly alerts: Alerts;
   readonly role: string;
   readonly forwardOverdue: ForwardOverdue;
-  /** The warehouse or the disk failed: end the process; a new start repairs it or reports what to do. */
+  /**
+   * Called when the warehouse or the disk has failed: the process has to end, and a new start repairs the cause or reports what to
+   * do.
+   */
   readonly onFatal: (error: Error) => void;
 }
 
@@ -232,7 +235,7 @@ function setAsideAlert(records: readonly SetAside[]): Alert {
   const [first] = records;
   const noun = records.length === 1 ? 'record' : 'records';
   return {
-    // Each record has an alert key of its own, so that no quiet window suppresses it.
+    // Each record that was set aside has an alert key of its own, so that no quiet window suppresses it.
     key: `set-aside/${first?.place}`,
     title: `${records.length} ${noun} of the archive could not be read`,
     detail: `${first?.place}: ${first?.why}. All others were. \`billsync verify\` lists what is set aside; once it is repaired, \`billsync rebuild\` reads it.`,

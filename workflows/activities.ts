@@ -21,9 +21,9 @@ import type { Pace } from './pace.ts';
 export interface BillingActivities {
   /** Ensures a token before work starts (spec 5). `secondsLeft` is null with an API key, which does not expire. */
   fetchToken(): Promise<{ readonly secondsLeft: number | null }>;
-  /** Spec 4.4. */
+  /** Asks the service for the details of an invoice (spec 4.4). */
   lookUpInvoice(request: InvoiceRequest): Promise<LookUpInvoiceResult>;
-  /** Spec 4.3. */
+  /** Asks the service for a new URL of the file (spec 4.3). */
   regenerateUrl(request: InvoiceRequest): Promise<RegenerateUrlResult>;
   /** Downloads and verifies a file (spec 6, rule 8). A small one is loaded at once. */
   downloadCsv(request: DownloadCsvRequest): Promise<DownloadCsvResult>;
@@ -54,10 +54,10 @@ export interface WarehouseActivities {
   /** Asks the service about files and invoices that only deliveries have named. */
   confirmAnnounced(request: { readonly queues: Queues }): Promise<void>;
   findOverdue(request: FindOverdueRequest): Promise<FindOverdueResult>;
-  /** Safe to repeat. */
+  /** Safe to repeat: the workflow that it starts for an invoice is unique. */
   reconcileInvoices(request: ReconcileInvoicesRequest): Promise<void>;
   findGaps(request: FindGapsRequest): Promise<FindGapsResult>;
-  /** Returns the first 200 differences. */
+  /** The result has the first 200 differences. */
   verifyWarehouse(request: { readonly full: boolean }): Promise<Verification>;
   importCsv(request: ImportRequest): Promise<Imported>;
   writeReport(scheduled: ScheduledReport): Promise<WrittenReport>;
@@ -96,7 +96,7 @@ export interface DownloadCsvRequest {
   readonly invoiceId: string;
   readonly location: ExportLocation;
   readonly source: 'event' | 'regenerate';
-  /** The event that announced the file; null when none did. */
+  /** The id of the event that announced the file; null when none did. */
   readonly eventId: string | null;
 }
 
@@ -105,7 +105,7 @@ export type DownloadCsvResult =
       readonly outcome: 'fetched';
       readonly sha256: string;
       readonly sizeBytes: number;
-      /** If an encoded file's hash was announced, the hash of the file itself. */
+      /** The hash of the file itself, when the hash of its encoded bytes was announced. */
       readonly announcedSha256?: string;
       /** The result of the load; absent when the file is still to be loaded. */
       readonly loaded?: LoadInvoiceResult;
@@ -193,7 +193,7 @@ export interface ForwardInboxResult {
 }
 
 export interface FindOverdueRequest {
-  /** ISO 8601 UTC: invoices that are due by then. */
+  /** Invoices that are due by this instant, in ISO 8601 UTC. */
   readonly until: string;
   readonly limit: number;
 }
@@ -214,7 +214,7 @@ export interface ReconcileInvoicesRequest {
 }
 
 export interface FindGapsRequest {
-  /** Digests of the previous run; empty for the first run. */
+  /** Digests of the gaps that the previous run reported; empty for the first run. */
   readonly reported: string;
 }
 
@@ -230,7 +230,7 @@ export interface ScheduledReport {
   readonly name: string;
   readonly report: string;
   readonly filters: Readonly<Record<string, string | readonly string[]>>;
-  /** A period relative to the run, instead of `from` and `to`. */
+  /** A period relative to the run, which replaces `from` and `to`. */
   readonly period: string | null;
   readonly parameters: Readonly<Record<string, string>>;
   readonly tables: Readonly<Record<string, string>>;

@@ -44,7 +44,7 @@ export function invoiceActivities(pace: Pace): CalledActivities {
     backoffCoefficient: 2,
     maximumInterval: pace.retryMax,
   };
-  // Limited by attempts, not by time: hours without a running worker are not attempts.
+  // Network activities are limited by attempts, not by time: hours without a running worker are not attempts.
   const network: RetryPolicy = { ...backoff, maximumAttempts: pace.retryAttempts };
   const ledgerRetry: RetryPolicy = { ...backoff, maximumInterval: '1 min' };
 
@@ -71,7 +71,8 @@ export function invoiceActivities(pace: Pace): CalledActivities {
     retry: ledgerRetry,
   });
 
-  // The process that runs workflows has the warehouse. Short, because the workflow task stays open meanwhile.
+  // The process that runs workflows also has the warehouse. The time limit is short, because the workflow task stays open
+  // meanwhile.
   const local = proxyLocalActivities<Pick<WarehouseActivities, 'recordEvent'>>({
     startToCloseTimeout: '1 min',
     retry: ledgerRetry,

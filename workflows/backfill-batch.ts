@@ -106,7 +106,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
         else addResult(invoiceId, finding, null);
       }
     } catch (error) {
-      // `control` may have changed to `resume` in the meantime.
+      // `control` may have changed to `resume` meanwhile, so it is read again.
       if (!isCancellation(error) || !isInterrupted) throw error;
     } finally {
       surveyScope = null;
@@ -154,7 +154,7 @@ export async function backfillBatch(input: BackfillBatchInput): Promise<Backfill
     return Math.max(Math.min(...inProgress.values()) + REPLY_TIMEOUT_MS - Date.now(), 1);
   }
 
-  /** Returns true only when the loop can proceed, which would otherwise spin. */
+  /** Returns true only when the loop can proceed, because it would otherwise spin. */
   function hasNews(): boolean {
     const isEmpty = !isUnstarted() && inProgress.size === 0;
     return mayStart() || maySurvey() || isEmpty || (control === 'cancel' && isUnstarted());

@@ -24,7 +24,7 @@ interface FetchedFile {
   /** The announced hash is null for an export, which the load proves by the header. */
   readonly announcedSha256: string | null;
   readonly encodedSha256: string | null;
-  /** Identifies an export without its bytes; null: another source, or the service sent none. */
+  /** The validators that identify an export without its bytes; null for another source, or when the service sent none. */
   readonly tag: FileTag | null;
   readonly mismatch: string | null;
   readonly loaded: LoadInvoiceResult | null;
@@ -161,8 +161,8 @@ async function downloadFile(
 }
 
 /**
- * null: expired, of the rejected file, or disputed: then the service names the file, not a sender. A wrong clock costs a
- * regeneration or a refused download, never the file.
+ * Returns null when the URL has expired, is that of the rejected file, or is disputed: then the service names the file, not a
+ * sender. A wrong clock costs a regeneration or a refused download, never the file.
  */
 function usableUrl(run: InvoiceRun, announcement: Announcement | null): ExportLocation | null {
   const location = announcement?.location ?? null;
@@ -246,7 +246,7 @@ async function loadFile(
     case 'already_loaded': {
       run.knowledge = lifecycle.completeLoad(run.knowledge, { sha256, announcement });
       run.resetSeries();
-      // Only a load that was there already leaves a recorded failure, which is cleared here.
+      // Only a load that was there already leaves a recorded failure, so that failure is cleared here.
       if (loaded.outcome === 'already_loaded') await run.recordFailure(null);
       run.recordedFailure = null;
       return;
@@ -283,7 +283,7 @@ function callLoad(
 }
 
 /**
- * Where the service announces a hash, this downloads nothing. null: the same file, or no answer; `location` is null
+ * Downloads nothing where the service announces a hash. Returns null for the same file, or without an answer; `location` is null
  * for an export.
  */
 export async function findRepairedFile({

@@ -298,7 +298,7 @@ export class InvoiceRun {
     this.recordedFailure = ledger.failureCode;
   }
 
-  /** Only when the state changes: each update is a command in the history. */
+  /** Updates only when the state has changed, because each update is a command in the history. */
   updateSearchAttributes(): void {
     const state = lifecycle.stateOf(this.knowledge);
     if (state === this.#publishedState) return;

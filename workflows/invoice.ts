@@ -91,7 +91,7 @@ async function lookUp(run: InvoiceRun): Promise<LookUp> {
 }
 
 interface Status {
-  /** False when details and regenerate both answered 404. */
+  /** False when both details and regenerate answered 404. */
   readonly isKnown: boolean;
   readonly status: WebhookStatus | null;
   readonly location: ExportLocation | null;
@@ -131,7 +131,7 @@ async function queryStatus(run: InvoiceRun, { isRecheck }: Requests): Promise<St
   return { isKnown: true, status: 'finalized', location: answer.location };
 }
 
-/** null: the service names no file, or this endpoint does not work. @throws ActivityFailure no answer */
+/** Returns null when the service names no file, or when this endpoint does not work. @throws ActivityFailure there is no answer */
 async function nameFile({ activities, input: { invoiceId } }: InvoiceRun): Promise<ExportLocation | null> {
   try {
     const answer = await activities.regenerateUrl({ invoiceId });
@@ -208,7 +208,7 @@ async function confirmVoid(run: InvoiceRun): Promise<void> {
 type VoidAnswer =
   | { readonly outcome: 'confirmed' }
   | { readonly outcome: 'denied'; readonly status: WebhookStatus }
-  /** `unanswerable`: no retry can get an answer. */
+  /** With `unanswerable`, no retry can get an answer. */
   | { readonly outcome: 'unanswerable' | 'failed'; readonly message: string };
 
 /** Only the details answer about a void, because an existing file proves nothing about it. */

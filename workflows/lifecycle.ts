@@ -31,10 +31,13 @@ export interface Knowledge {
   readonly seen: readonly string[];
   /** The announcement that was received last. */
   readonly announcement: Announcement | null;
-  /** It differs from an earlier one, or from the file that counts, and the service has not been asked since. */
+  /**
+   * True while the announcement differs from an earlier one, or from the file that counts, and the service has not been asked
+   * since.
+   */
   readonly isDisputed: boolean;
   readonly loadedSha256: string | null;
-  /** The announced hash last completed: loaded, or replaced by an export. */
+  /** The announced hash whose work is complete: its file was loaded, or replaced by an export. */
   readonly completedSha256: string | null;
   readonly isVoidApplied: boolean;
   /** The basis of a void is null when there is none, or when its source needs no confirmation. */
@@ -66,7 +69,7 @@ const RANK_OF_STATE: Readonly<Record<InvoiceState, Rank>> = {
   finalized: 'finalized',
   loaded: 'finalized',
   voided: 'voided',
-  // This state hides the rank, which events or the service then provide again.
+  // `needs_attention` hides the rank, which events or the service then provide again.
   needs_attention: 'nothing',
 };
 
@@ -83,7 +86,7 @@ export const NOTHING_KNOWN: Knowledge = {
 };
 
 export const VOID_CONTRADICTED = 'void-contradicted';
-/** A repeat of an older event is at most one request more. */
+/** A limit of remembered ids: forgetting an older one costs one request more at most when its event is repeated. */
 const MAX_SEEN = 100;
 
 export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge {

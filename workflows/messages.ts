@@ -49,7 +49,7 @@ export interface RejectedFile {
 
 export interface LookUpRequest {
   readonly replyTo?: string;
-  /** The service may have another file than the loaded one. */
+  /** True when the service may have another file than the loaded one. */
   readonly isFileInDoubt?: boolean;
 }
 
@@ -113,7 +113,7 @@ export interface BackfillBatchInput extends Omit<BackfillInput, 'carried' | 'qui
   readonly invoiceIds: readonly string[];
   readonly control: BackfillControl;
   readonly replyTo: string;
-  /** From earlier runs; `inProgress` with the instant (ms) of the start. */
+  /** What earlier runs leave to this one; `inProgress` has the instant (ms) of each start. */
   readonly toStart?: readonly InvoiceToLookUp[];
   readonly inProgress?: readonly (readonly [string, number])[];
   readonly results?: readonly BackfillOutcome[];

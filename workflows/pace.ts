@@ -41,7 +41,7 @@ export function nthBackoff(pace: Pace, n: number): number {
   return Math.min(inMilliseconds(pace.backoffFirst) * 2 ** Math.min(n, 30), inMilliseconds(pace.backoffMax));
 }
 
-/** The n-th pause from 0; the last pause of the list repeats. */
+/** Returns the n-th pause, counted from 0; the last pause of the list repeats. */
 export function nthPause(pauses: readonly Duration[], n: number): number {
   return inMilliseconds(pauses[Math.min(n, pauses.length - 1)] ?? '1 d');
 }

@@ -76,7 +76,7 @@ export async function reconcile(input: ReconcileInput): Promise<ReconcileResult>
   ] as const) {
     await part(() => activities.reconcileInvoices({ action, invoices, queues }), undefined);
   }
-  // Only a scheduled run has a previous result.
+  // Only a scheduled run has the result of a previous one.
   const previous = workflowInfo().lastResult as ReconcileResult | undefined;
   const reported = previous?.reportedGaps ?? '';
   const gaps = await part(() => activities.findGaps({ reported }), { findings: [], reported, gaps: 0 });

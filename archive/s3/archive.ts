@@ -126,7 +126,7 @@ async function openFiles(bucket: S3Bucket, cacheFolder: string): Promise<FileSto
   const csvKey = (sha256: string): string => `files/${csvPath(sha256)}`;
   const scanKey = (sha256: string): string => `files/${scanPath(sha256)}`;
 
-  /** The file does not outlive `work` unless `work` moves it. */
+  /** The temporary file is removed after `work`, unless `work` has moved it. */
   async function downloaded<T>(
     sha256: string,
     work: (found: string | null, path: string) => Promise<T>,

@@ -106,7 +106,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
     }
   }
 
-  /** Returns null when there is no such key; the SHA-256 is null when S3 has none of the whole object. */
+  /** Returns null when there is no such key; the SHA-256 is null when S3 has no hash of the whole object. */
   async function head(key: string) {
     const command = new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' });
     const found = await unlessMissing(client.send(command));
@@ -161,7 +161,7 @@ export function openS3Bucket(url: string, { partBytes = PART_BYTES, idleMs }: S3
     getBytes: (key: string) => explained(getBytes(key)),
     download: (key: string, path: string) => explained(download(key, path)),
     list,
-    /** Milliseconds since 1970 by the server's clock; never ahead of it. */
+    /** The time of the server's clock in milliseconds since 1970, never ahead of it. */
     async serverNow(): Promise<number> {
       if (clock.now() === null) await explained(getBytes('clock'));
       const now = clock.now();

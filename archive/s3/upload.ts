@@ -25,7 +25,7 @@ export interface Upload {
   readonly at: { readonly Bucket: string; readonly Key: string };
   readonly path: string;
   readonly file: { readonly sha256: string; readonly sizeBytes: number };
-  /** Overwrites an object; otherwise S3 answers 412 when there is one. */
+  /** True overwrites an object; otherwise S3 answers 412 when there is one. */
   readonly replaces: boolean;
   readonly partBytes: number;
 }
@@ -73,7 +73,7 @@ async function putInParts(upload: Upload, handle: FileHandle): Promise<void> {
       client.send(new CompleteMultipartUploadCommand({ ...at, UploadId, MultipartUpload, ...condition }));
     await (replaces ? complete({}) : unlessThere(complete));
   } catch (error) {
-    // The first error is reported, also when the abort fails.
+    // The error of the upload is reported, also when its abort fails.
     await client.send(new AbortMultipartUploadCommand({ ...at, UploadId })).catch(() => undefined);
     throw error;
   }

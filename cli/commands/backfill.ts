@@ -64,7 +64,7 @@ export function command(): Command {
         const handle = await startBackfill(client, settings, {
           ...{ partnerId, invoiceIds, concurrency },
           onSent(ids, backfillId) {
-            // At once, so that it can be followed if this command ends.
+            // The id of the backfill is printed before it ends, so that it can be followed if this command ends first.
             if (!isAnnounced)
               output.note(`Backfill ${backfillId} fetches ${counted(invoiceIds.length, 'invoice')}.`);
             isAnnounced = true;

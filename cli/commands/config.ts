@@ -84,7 +84,9 @@ function effectiveSetting({ definition, text, origin, from }: SettingOrigin): Ef
 
 const MASK = '********';
 
-/** Secrets are masked, their length too; a warehouse without a password is none. */
+/**
+ * A secret is replaced by a mask that hides its length too. The path of a warehouse file is no secret; the connection of a lake is.
+ */
 function mask(variable: string, text: string): string {
   return variable === 'BILLSYNC_WAREHOUSE' && text.startsWith('duckdb:') ? text : MASK;
 }

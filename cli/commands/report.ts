@@ -32,7 +32,7 @@ interface ReportFlags extends OptionalTables, FilterOptions {
   readonly dryRun?: boolean;
 }
 
-/** Repeated here, so that a report does not load Temporal. */
+/** The list is repeated here, so that a report does not load Temporal. */
 const SCHEDULE_ACTIONS = ['daily', 'monthly', 'off', 'show'] as const satisfies readonly ScheduleAction[];
 
 const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {

@@ -31,7 +31,7 @@ interface Flags {
   readonly scheduleName: string;
 }
 
-/** Repeated here, so that the help loads no renderer. */
+/** The list is repeated here, so that the help loads no renderer. */
 const FORMATS = ['pdf', 'xlsx', 'csv'] as const satisfies readonly StatementFormat[];
 
 export function command(): Command {

@@ -180,7 +180,7 @@ async function givenFile(name: string) {
 
 const MAX_LINES = 20;
 
-/** Lines that only the stored file has, and lines that only the given one has. */
+/** Returns the lines that only the stored file has, and those that only the given one has. */
 function differences(stored: Buffer | null, given: Buffer): readonly string[] {
   const [before, after] = [stored ?? '', given].map((bytes) => String(bytes).split(/\r?\n/));
   const only = (lines: readonly string[] = [], others: readonly string[] = [], sign: string) =>

@@ -186,7 +186,9 @@ export type Fault =
 
 type Faults = SandboxAccount['faults'];
 
-/** Longer than any machine takes to deliver the later event: the event waits for that one, not for a clock. */
+/**
+ * The limit is longer than any machine takes to deliver the later event, so the held event waits for that one and not for a clock.
+ */
 const OVERTAKEN = { delayMs: 300_000 };
 
 interface FaultPlan {
@@ -253,7 +255,7 @@ const PLANS: Readonly<Record<Exclude<Fault, 'plain'>, FaultPlan>> = {
   draft: { count: 1 },
 };
 
-/** Fewer would leave a fault, or the plain case, without an invoice. */
+/** With fewer invoices, a fault or the plain case would be left without an invoice. */
 export const MIN_INVOICES = 30;
 
 function faultsOf(invoices: number): readonly Fault[] {

@@ -60,7 +60,7 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   await rm(probe);
   const detail = `${dataDir} can be written (${environment})`;
   const folder = await stat(dataDir);
-  // Only root can change the mode of a volume; its group is the users of billsync.
+  // Only root can change the mode of a mounted volume, and its group contains only the users of billsync.
   if ((folder.mode & (isGroupVolume(folder) ? 0o007 : 0o077)) !== 0)
     return note(`${detail}, other users can read it`, `chmod 700 ${dataDir}`);
   return ok(detail);

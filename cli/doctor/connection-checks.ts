@@ -32,7 +32,7 @@ export interface Finding {
 
 export interface Check {
   readonly name: string;
-  /** The name that a running process has for it, whose finding replaces a test. */
+  /** The component's name in `/readyz` of a running process, whose finding replaces the test. */
   readonly component?: string;
   readonly isInFolder: boolean;
   readonly run: (settings: Settings) => Promise<Finding>;
@@ -187,7 +187,7 @@ function isSoon(instant: string): boolean {
 
 async function runningEndpoint(settings: Settings): Promise<string | null> {
   const running = [readRunFile(settings, 'up'), readRunFile(settings, 'webhook')].find(
-    // A killed role leaves its file behind.
+    // A role that was killed leaves its file behind, which names an ended process.
     (file) => file !== null && isAlive(file.pid),
   );
   const url = running?.addresses.webhook;

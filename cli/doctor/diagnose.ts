@@ -13,8 +13,8 @@ const LIMIT_MS = 45_000;
 const MIN_MS = 5_000;
 
 /**
- * Each result at once, so that a hung connection does not hold back earlier ones. What a running process has found counts; only the
- * rest is tested here.
+ * Yields each result as soon as it is known, so that a hung connection does not hold back earlier ones. What a running process has
+ * found counts; only the rest is tested here.
  */
 export async function* diagnose(
   settings: Settings,
@@ -26,7 +26,7 @@ export async function* diagnose(
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
   let isFolderUsable = true;
-  // The inbox's own finding says what waits to be forwarded.
+  // What waits to be forwarded is said by the inbox's own finding.
   const named = new Set(['forwarder', ...checks.flatMap(({ component }) => component ?? [])]);
   const running = await askRunning(settings, named);
   yield { check: 'processes', ...running.finding, exit_code: exitCodeOfResult(running.finding) };

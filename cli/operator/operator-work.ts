@@ -19,7 +19,7 @@ import { requeue } from '../requeue.ts';
 import { counted } from '../terminal/output.ts';
 import { addressOf, partnerIdOf, retryOne, withArchive, withTemporal } from '../with-temporal.ts';
 
-/** Without a limit, a request would wait an hour for a worker that is down. */
+/** Without this limit, a request of the page would wait an hour for a worker that is down. */
 const ANSWER_WITHIN_MS = 60_000;
 const MAX_NAMED = 100;
 const SECTION = '/operator';

@@ -57,7 +57,7 @@ export async function startAdminRole({
       : { operator: await operatorOptions(settings, quarantine) }),
   });
   const checks = startChecks({ log, health, alerts });
-  // A worker touches the file of views itself.
+  // A worker renews the file of views itself; a dashboard checks that some worker does.
   if (settings.warehouse.kind === 'ducklake' && role === 'dashboard')
     checks.add(publicationCheck(settings, settings.warehouse));
   const close = async (): Promise<void> => {

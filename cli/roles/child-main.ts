@@ -30,14 +30,14 @@ process.on('message', (message: ToChild) => {
     context?.metrics.setNeighbours(metrics);
   }
 });
-// Unfinished answers are sent again by the service, and everything else is on disk.
+// An end without a stop loses nothing: the service sends unanswered deliveries again, and everything else is on disk.
 process.on('disconnect', () => process.exit(EXIT.checkFailed));
 
 async function run({ settings, verbose }: Extract<ToChild, { kind: 'run' }>): Promise<void> {
   try {
     await serveRole({
       ...{ settings, role, verbose, start, stopping },
-      // The endpoint has no password of the lake, where alerts are kept.
+      // Alerts over a lake are kept in PostgreSQL, whose password the endpoint does not have; so `up` keeps the endpoint's alerts.
       ...(role === 'webhook' ? { alerts: ALERTS_OF_UP } : {}),
       onReady({ addresses }, { health, metrics }) {
         send({ kind: 'ready', addresses });

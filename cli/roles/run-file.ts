@@ -9,7 +9,7 @@ export interface RunFile {
   readonly role: string;
   readonly since: string;
   readonly addresses: Readonly<Record<string, string>>;
-  /** The partner of the settings; that of the sandbox is in no settings file. */
+  /** The partner of the settings: the partner of the sandbox is in no settings file. */
   readonly partnerId?: string;
 }
 

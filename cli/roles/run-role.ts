@@ -120,7 +120,7 @@ export function createRoleContext(
   return { ...base, metrics, health: createHealth(), alerts };
 }
 
-/** Libraries may keep handles open. */
+/** Waits for a limited time only, because libraries may keep handles open. */
 async function drained(
   running: RunningRole,
   { log, alerts }: RoleContext,
@@ -128,7 +128,7 @@ async function drained(
 ): Promise<void> {
   const deadline = setTimeout(() => {
     log.warn('not everything ended in time; the rest continues at the next start');
-    // `process.exit` waits for the thread that waits for DuckDB.
+    // `process.exit` waits for threads, and a thread inside DuckDB's code may not return, so the process kills itself.
     if (isCallRunning()) process.kill(process.pid, 'SIGKILL');
     process.exit(EXIT.done);
   }, DRAIN_WITHIN_MS);
@@ -170,7 +170,7 @@ export async function startParts<T>(start: (parts: AsyncDisposableStack) => Prom
   try {
     return await start(parts);
   } catch (error) {
-    // The part that could not start is the reason; what fails to close after it is not.
+    // The error of the part that could not start is thrown; errors of closing the other parts are not.
     await parts.disposeAsync().catch(() => undefined);
     throw error;
   }

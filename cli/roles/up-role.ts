@@ -53,7 +53,7 @@ const KILLED_AFTER_MS: Readonly<Record<ChildRole, number>> = {
   worker: 120_000,
   dashboard: 60_000,
 };
-/** Errors that a restart does not fix. */
+/** Exit codes of errors that a restart does not fix. */
 const NEEDS_PERSON: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.refused, EXIT.locked]);
 
 /** @throws CliError (exit 8) another `up` runs for this data folder; the error of a part that cannot start */
@@ -144,7 +144,7 @@ function withPort<T extends { readonly port: number }>(settings: T, address: str
     : { ...settings, port: Number(new URL(address).port) || settings.port };
 }
 
-/** @param settings is given the addresses of the last start */
+/** @param settings builds the settings from the addresses of the last start */
 function startProcess(
   role: ChildRole,
   { log, alerts, metrics, stopping }: RoleContext,
@@ -161,7 +161,7 @@ function startProcess(
   let addresses: Readonly<Record<string, string>> = {};
   let isReady = false;
 
-  /** Returns why it ended. */
+  /** Runs the process until it ends, and returns the reason. */
   async function runOnce(): Promise<CliError> {
     let failure: CliError | null = null;
     let recovery: NodeJS.Timeout | undefined;
@@ -201,7 +201,8 @@ function startProcess(
   async function keepRunning(): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
       const failure = await runOnce();
-      // A person watches the first start; later the service keeps sending events.
+      // At the first start a person is watching, so an error ends `up`; later the service keeps sending events, so the process is
+      // restarted.
       if (isFirst && !isReady && (role === 'webhook' || NEEDS_PERSON.has(failure.exitCode))) throw failure;
       isReady = false;
       await sleep(RESTART_AFTER_MS, undefined, { signal: ending }).catch(() => undefined);
@@ -254,11 +255,14 @@ function asCliError({ error, stack }: Extract<FromChild, { kind: 'failed' }>): C
   return new CliError(exitCode, what, { subject: subject ?? undefined, hint: hint ?? undefined, cause });
 }
 
-/** Variables that the system and libraries read; settings are sent as a message. */
+/** Variables that the system and libraries read; settings of billsync are sent as a message instead. */
 const SYSTEM =
   /^(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|NO_COLOR|FORCE_COLOR|NODE_\w+|SSL_CERT_(FILE|DIR)|XDG_\w+|UV_\w+|MALLOC_\w+|LD_\w+|OTEL_\w+|TEMPORAL_\w+)$/;
 
-/** Any other variable may be a credential, and the endpoint is reached from other machines. */
+/**
+ * The environment is reduced to the variables of the system: any other may be a credential, and the endpoint is reached from other
+ * machines.
+ */
 function environmentOf(
   role: ChildRole,
   { archive, warehouse }: Pick<Settings, 'archive' | 'warehouse'>,

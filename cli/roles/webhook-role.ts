@@ -117,7 +117,7 @@ function fetchPartner(service: BillingService | null, { settings, log, stopping 
     const configured = settings.partnerId === null ? [] : [settings.partnerId];
     return { ids: () => configured, close: async () => {} };
   }
-  // This runs too when the role cannot start, for example because its port is taken.
+  // The connection to Temporal is also closed when the role cannot start, for example because its port is taken.
   const closing = new AbortController();
   const until = AbortSignal.any([stopping, closing.signal]);
   const learning = (async () => {

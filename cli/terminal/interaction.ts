@@ -3,8 +3,7 @@ import { CliError, EXIT } from '../errors.ts';
 export const CANNOT_BE_UNDONE = 'this cannot be undone';
 
 /**
- * @param after the consequence, as a clause @throws CliError (exit 2) without consent, or without a terminal and
- * `--yes`
+ * @param after what the action changes, as a clause @throws CliError (exit 2) without consent, or without a terminal and `--yes`
  */
 export async function confirm(
   question: string,

@@ -79,7 +79,7 @@ const CLEAR = '\r\u001b[2K';
 
 let openBars = 0;
 
-/** The library draws it again every second, because the time changes. */
+/** The library draws the bar again every second, because it shows the elapsed time. */
 function barProgress(what: string): Progress {
   const { Format, SingleBar } = createRequire(import.meta.url)(
     'cli-progress',
@@ -156,7 +156,7 @@ function writeErr(text: string): void {
 
 type Pace = (done: number, of: number) => string;
 
-/** Before this time and number, the rate mostly measures the start. */
+/** Before this time and number of items, a rate would mostly measure the start. */
 const RATE_AFTER_MS = 2_000;
 const RATE_AFTER = 10;
 

@@ -35,7 +35,7 @@ export function paint(
   text: string,
   stream: { readonly isTTY?: boolean } = process.stdout,
 ): string {
-  // styleText's own look at the streams is for stdout alone.
+  // `styleText` looks at stdout only, so the stream is examined here.
   return hasColors(stream) ? styleText(style, text, { validateStream: false }) : text;
 }
 

@@ -8,7 +8,7 @@ import type { Offered } from '../plugin-pages.ts';
 
 export interface Agreement extends Offered {
   readonly by: string;
-  /** Called when the action is not confirmed. Never throws. */
+  /** Called when the action is not confirmed in time; it removes the action's files and never throws. */
   forget?(): void;
 }
 

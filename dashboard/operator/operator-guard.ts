@@ -4,12 +4,12 @@ import { operatorOf } from '../admin-guard.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Empty on pages without actions. */
+    /** The signed-in operator; the text is empty on pages without actions. */
     operator: string;
   }
 }
 
-/** Wrong passwords were counted before (admin-guard.ts). */
+/** Wrong passwords need not be counted here, because the guard of all pages has counted them (admin-guard.ts). */
 export function guardOperators(app: FastifyInstance, admin: Settings['admin']): void {
   app.decorateRequest('operator', '');
   app.addHook('onRequest', async (request, reply) => {

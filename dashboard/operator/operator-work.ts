@@ -1,7 +1,7 @@
 import type { AuditLog } from '../../lib/audit-log.ts';
 import type { DecodePayloads } from './remote-codec.ts';
 
-/** Has all input of the action, so that the confirmed action is the one that runs. */
+/** A requested action contains all of its input, so that the confirmed action is the one that runs. */
 export type RequestedAction =
   | { readonly action: 'retry'; readonly invoiceId: string }
   | { readonly action: 'requeue' | 'discard'; readonly quarantineId: string }
@@ -17,10 +17,10 @@ export interface Described {
   readonly label: string;
   readonly reasonLabel: string | null;
   readonly isReasonOptional?: boolean;
-  /** The equivalent command, for the audit log. */
+  /** The command line with the same effect, for the audit log. */
   readonly command: string;
   readonly target: readonly string[];
-  /** Path of the page with the form. */
+  /** The path of the page that had the form. */
   readonly back: string;
 }
 
@@ -45,7 +45,7 @@ export interface ScheduleStatus {
 }
 
 export interface OperatorWork {
-  /** Changes nothing. @throws BillsyncError the action is impossible */
+  /** Describes what the action would change, without a change. @throws BillsyncError the action is impossible */
   describe(requested: RequestedAction): Promise<Described>;
   /** @throws BillsyncError nothing was changed */
   perform(requested: RequestedAction, reason: string, by: string): Promise<Performed>;
@@ -56,7 +56,7 @@ export interface OperatorWork {
 export interface OperatorOptions {
   readonly work: OperatorWork;
   readonly audit: AuditLog;
-  /** Holds nothing but files between upload and import. */
+  /** The folder for files between their upload and their import, and for nothing else. */
   readonly uploadFolder: string;
   readonly decode: DecodePayloads;
 }

@@ -21,7 +21,7 @@ const MAX_QUIET_HOURS = 168;
 const MAX_FORM_BYTES = 1024 * 1024;
 
 const MULTIPART = 'multipart/form-data';
-/** An invoice of two million rows has 260 MB. */
+/** An imported file may be larger than any invoice: one of two million rows has 260 MB. */
 const MAX_IMPORT_BYTES = 1024 ** 3;
 const MAX_GIVEN_BYTES = 20 * 1024 ** 2;
 

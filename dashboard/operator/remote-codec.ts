@@ -8,16 +8,15 @@ import type { Settings } from '../../lib/config/settings.ts';
 import { CODEC_PATH, operatorOf } from '../admin-guard.ts';
 import { isOwnForm, refusePassword } from './operator-guard.ts';
 
-/** null: the message is invalid. @throws BillsyncError there is no key */
+/** Returns null for an invalid message. @throws BillsyncError there is no key */
 export type DecodePayloads = (message: unknown) => Promise<object | null>;
 
-/** Temporal appends `/decode` to the configured address. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Runs before the guard, since browsers send preflights without a password. */
 export function answerPreflights(app: FastifyInstance, admin: Settings['admin']): void {
   app.addHook('onRequest', async (request, reply) => {
-    // Temporal's pages add parameters.
+    // The query is ignored, because Temporal's pages add parameters of their own.
     if (request.method !== 'OPTIONS' || request.url.split('?')[0] !== CODEC_PATH) return undefined;
     if (!allowReading(request, reply, admin)) return undefined;
     return reply

@@ -9,7 +9,7 @@ import type { RunStatement } from '../page-queries.ts';
 const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 const ABOUT_INVOICE = new RegExp(`^[a-z-]+/(${ID.source})$`);
 
-/** Neither page is cached; each alert has a heading in `/runbook` (`/runbook#disk-full`). */
+/** Neither the alerts nor the runbook is cached; each alert has a heading in `/runbook` (`/runbook#disk-full`). */
 export function registerAlerts(app: FastifyInstance, context: PageContext): void {
   app.get('/alerts', async (_request, reply) => {
     const open = await openAlerts(dirname(context.publishedPath));
@@ -33,7 +33,7 @@ export function registerAlerts(app: FastifyInstance, context: PageContext): void
   app.get('/runbook', (_request, reply) => {
     const entries = ALERT_NAMES.map((name) => ({
       ...{ name, anchor: anchorOf(name), severity: ALERTS[name].severity },
-      // A block is a paragraph or a list.
+      // The section of an alert consists of paragraphs and lists.
       blocks: runbookSection(name)
         .split(/\n\n+/)
         .map((block) => ({ isList: block.startsWith('- '), lines: block.replace(/^- /gm, '').split('\n') })),

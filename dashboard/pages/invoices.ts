@@ -112,7 +112,7 @@ async function listPage(context: PageContext, query: Query): Promise<PublishedPa
             : null,
       })),
       allStates: INVOICE_STATES,
-      // A chosen tenant stays offered.
+      // A chosen tenant stays offered, even when the published file no longer contains it.
       allTenants: [...new Set([...(await choicesOf(context)).tenants, ...tenants])],
       ...beside,
     },
@@ -149,7 +149,7 @@ async function invoicePage(context: PageContext, id: string): Promise<PublishedP
         ...{ label, value: String(row[name]), isId: /_id$|sha256/.test(name) },
       })),
       compared: comparedOf(row),
-      // The level of the invoice may differ from the one that reports count by default.
+      // All levels are asked for, because the level of the invoice may differ from the one that reports count by default.
       allLines: withQuery('/shipments', { invoice, level: 'all', sort: 'row_number' }),
       workflow: workflowOf(context, row),
     },
@@ -167,7 +167,7 @@ function workflowOf(
   return { id, url };
 }
 
-/** Whether they agree is decided by the ledger alone. */
+/** Whether rows and header agree is decided by the ledger alone; the page only shows its finding. */
 function comparedOf(row: ReportRow) {
   const rules = String(row.discrepancy_rules ?? '').split(', ');
   const amount = (name: string, currency: string): string =>

@@ -50,7 +50,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
     MOVERS.flatMap((mover, at) => {
       const [one, other] = [now.reports[at], then.reports[at]];
       if (one === undefined || other === undefined) throw new Error(`No result of ${mover.report}.`);
-      // A row that is left out would count as nothing.
+      // Without all rows there is no comparison, because a row that a limit leaves out would count as nothing.
       const found = Math.max(
         ...[one, other].filter(({ head, rows }) => head.found > rows.length).map(({ head }) => head.found),
       );
@@ -102,7 +102,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   };
 }
 
-/** The period of the address, else the last complete month with lines, else the last month. */
+/** The period of the address; without one, the last complete month with lines; without that, the last month. */
 function periodOfPage(query: Query, months: readonly ReportRow[], now: Date): Period | null {
   const { from, to } = periodBounds(filtersOf(query), now);
   if (from !== null && to !== null) return { from, to };

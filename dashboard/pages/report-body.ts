@@ -151,7 +151,7 @@ function chosenColumns({ columns }: ReportResult, query: Query) {
   }));
 }
 
-/** Where a file is given without which the report compares nothing. */
+/** The page on which a missing file is given, without which the report compares nothing. */
 function filesFor({ sources }: ReportDefinition, { missing = [] }: ReportResult) {
   return missing.length === 0
     ? []

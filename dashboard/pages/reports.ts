@@ -25,7 +25,7 @@ import { renderPart } from '../views.ts';
 import { reportBody } from './report-body.ts';
 
 const MAX_ROWS_OF_LISTS = 500;
-/** Sorting a page sorts these; a download has all. */
+/** At most this many rows are on the page and can be sorted there; a download has all. */
 const MAX_ROWS = 5_000;
 const DOWNLOADS = [
   ['xlsx', 'Excel'],
@@ -65,7 +65,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = findReport(request.params.name);
     const query = request.query as Query;
-    // `same-origin`: its form names its origin.
+    // The policy is `same-origin`, because the form has to name its origin.
     if (rowActionIn(context) !== null) reply.header('referrer-policy', 'same-origin');
     return sendWhenReady(context, reply, {
       ...{ title: report.title, section: sectionOf(report), period: periodOf(query) },
@@ -118,7 +118,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
   });
 }
 
-/** Reports of findings, which are tabs of one place. */
+/** Reports of findings, which share one page as its tabs. */
 const FINDINGS = [
   ...([
     ['duplicates', 'Billed twice'],
@@ -131,7 +131,7 @@ const FINDINGS = [
   ] as const),
 ];
 
-/** Empty for an address that is no place of findings. @param period as a query, or '' */
+/** Returns an empty text for an address that is not about findings. @param period the chosen days as a query, or '' */
 export function findingTabs({ plugins }: PageContext, address: string, period = ''): string {
   const findings = plugins.filter(({ group }) => group === 'Findings');
   const tabs = [

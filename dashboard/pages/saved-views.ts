@@ -27,7 +27,7 @@ export function registerSavedViews(app: FastifyInstance, context: PageContext, v
     const given = one(request.query as Query, 'address');
     const address = given === undefined ? null : checkAddress(given);
     const saved = await views.list();
-    // `same-origin`: its form names its origin.
+    // The policy is `same-origin`, because the form has to name its origin.
     reply.header('referrer-policy', 'same-origin');
     return sendFramed(context, reply, {
       ...{ view: 'views', title: 'Saved views', section: '/' },
@@ -63,7 +63,7 @@ export function openSavedViews(dataDir: string) {
       const store = await userStore(dataDir);
       return viewsIn(await store.read(USER_FILES.savedViews), store.place(USER_FILES.savedViews));
     },
-    /** Replaces a view of the same name. @throws ReportError the name or the address is invalid */
+    /** A view of the same name is replaced. @throws ReportError the name or the address is invalid */
     async save(view: SavedView): Promise<void> {
       const kept = checkView(view);
       await change((views) => {

@@ -4,7 +4,7 @@ import { isForPrograms, one, type Query, withQuery } from '../address.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { Hit } from '../plugin-pages.ts';
 
-/** Redirects to the only hit, else lists all. */
+/** A search with one hit redirects to it; otherwise all hits are listed. */
 export function registerSearch(app: FastifyInstance, context: PageContext): void {
   app.get('/search', async (request, reply) => {
     const text = (one(request.query as Query, 'q') ?? '').trim();
@@ -26,7 +26,7 @@ export function registerSearch(app: FastifyInstance, context: PageContext): void
   });
 }
 
-/** `left`: how many more names contain the text. */
+/** `left` is the number of further names that contain the text. */
 async function hitsOf(
   context: PageContext,
   text: string,

@@ -4,7 +4,7 @@ import { DATE_BASES, REPORT_LEVELS } from '../../reports/report-filters.ts';
 import { DEFAULT_SORT, SHIPMENT_COLUMNS } from '../../reports/shipments/columns.ts';
 import { EXACT_CONDITIONS, TYPED_CONDITIONS } from '../../reports/shipments/conditions.ts';
 
-/** More rows would fill an assistant's context. */
+/** An answer with more rows would fill an assistant's context. */
 const MAX_ROWS = 2_000;
 const DEFAULT_ROWS = 200;
 

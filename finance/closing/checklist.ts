@@ -144,7 +144,7 @@ async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Per
   }
 }
 
-/** The dates of late charges contradict nothing. */
+/** Contradictions of dates are left out, because late charges have them too. */
 function withoutDates(rules: ReportCell | undefined): string {
   return String(rules ?? '').replace(/\bperiod(, |$)/, '');
 }

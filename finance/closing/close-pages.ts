@@ -21,7 +21,7 @@ const MAX_POINTS = 8;
 const MAX_CONSEQUENCES = 40;
 const eta = templatesIn(new URL('./views', import.meta.url));
 
-/** A form or the query of an address. */
+/** The fields of a form, or of the query of an address. */
 type Chosen = Readonly<Record<string, string | undefined>>;
 
 export function closePages(sources: ClosingSources): PluginPages {

@@ -14,7 +14,7 @@ export interface Restated {
   readonly invoice_number: string | null;
   readonly tenant: string | null;
   readonly currency_code: string;
-  /** `loaded`, `voided` or `new file`. */
+  /** One of `loaded`, `voided` and `new file`. */
   readonly cause: string;
   readonly difference: string;
 }

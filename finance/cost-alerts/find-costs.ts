@@ -12,9 +12,9 @@ import type { CostRule } from './rules.ts';
 
 export interface CostFinding {
   readonly rule: string;
-  /** Stable for a rule, period and row while its values change; 16 hex digits. */
+  /** The id, of 16 hex digits, stays the same for a rule, period and row while the row's values change. */
   readonly id: string;
-  /** One line: the key of the row and the values that meet the rule. */
+  /** The key of the row and the values that meet the rule, in one line. */
   readonly what: string;
   readonly command: string;
   readonly page: string;
@@ -27,7 +27,7 @@ export interface FindOptions {
 }
 
 /**
- * In the order of the report. @throws as `runReport`; ReportError an unknown column, or a filter that matched
+ * Findings are in the order of the report's rows. @throws as `runReport`; ReportError an unknown column, or a filter that matched
  * nothing
  */
 export async function findCosts(rule: CostRule, options: FindOptions): Promise<readonly CostFinding[]> {
@@ -85,7 +85,7 @@ function checkColumns({ report, when, trailing, of }: CostRule, { columns }: Rep
   }
 }
 
-/** A missing row counts as zero. */
+/** A row that is missing in one of the periods counts as zero there. */
 function beside(
   now: readonly ReportRow[],
   then: readonly ReportRow[],

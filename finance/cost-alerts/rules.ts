@@ -7,7 +7,7 @@ import { bindParameters } from '../../reports/parameters.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 
 const names = z.array(z.string()).default([]);
-/** The text of the YAML file; compared exactly, never as a float. */
+/** An amount is the text of the YAML file, and is compared exactly, never as a float. */
 const amount = z.string().regex(/^-?\d{1,14}(\.\d{1,6})?$/, 'write digits with a point, as in 12.50');
 
 const Rule = z.strictObject({
@@ -21,7 +21,7 @@ const Rule = z.strictObject({
     })
     .prefault({}),
   period: z.string().optional(),
-  /** Weeks before the last one, whose average is compared with it. */
+  /** How many weeks before the last one are averaged, to be compared with it. */
   trailing: z
     .string()
     .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')

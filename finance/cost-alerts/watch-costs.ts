@@ -1,4 +1,4 @@
-/** Each finding is an alert once. */
+/** Checks the rules of cost alerts after publications: each finding raises an alert once. */
 
 import type { Alerts } from '../../lib/alerts/alerts.ts';
 import { BillsyncError } from '../../lib/errors.ts';
@@ -13,7 +13,7 @@ import { type CostRule, readCostRules } from './rules.ts';
 export interface CostWatchOptions {
   readonly dataDir: string;
   readonly databasePath: string;
-  /** Address of the dashboard; null lets alerts name the command instead of a link. */
+  /** The address of the dashboard; with null, alerts name the command instead of a link. */
   readonly dashboardUrl: string | null;
   readonly alerts: Alerts;
   readonly log: Logger;
@@ -24,7 +24,7 @@ export interface CostWatchOptions {
 const MAX_SINGLE_ALERTS = 10;
 const TIME_LIMIT_MS = 60_000;
 const EVERY_MS = 3_600_000;
-/** Many publications are checked once. */
+/** Publications in quick succession are checked together. */
 const PAUSE_MS = 60_000;
 const CANNOT_APPLY = { key: 'cost-rules', title: 'Cost rules cannot be applied' } as const;
 /** A finding is forgotten after more than any period, since days are part of its id. */

@@ -7,7 +7,7 @@ import { type Claimable, type Found, type FoundLine, findIn } from './findings.t
 import type { Claims } from './journal.ts';
 import type { Deadline } from './windows.ts';
 
-/** Strongest evidence first: a line that several reports find counts for the first of them. */
+/** Risks are in the order of the strength of their evidence: a line that several reports find counts for the first of them. */
 export const RISKS = {
   duplicates: 'Billed twice',
   rebills: 'Charged again',
@@ -30,15 +30,15 @@ export interface LineAtRisk extends Claimable, Deadline {
 }
 
 export interface AtRisk {
-  /** The lines, within a currency the highest amount first. */
+  /** The lines by currency, and within one the highest amount first. */
   readonly lines: readonly LineAtRisk[];
-  /** Full sentences, including findings that could not be made. */
+  /** Notes are full sentences, among them one for each finding that could not be made. */
   readonly notes: readonly string[];
   /** Risks of which nothing can be said, because they could not be checked. */
   readonly unchecked: readonly Risk[];
 }
 
-/** A finding that could not be made is a sentence. */
+/** What was found of each risk, or a sentence about why it could not be found. */
 export type RisksFound = ReadonlyMap<Risk, Found | string>;
 
 /** Finds all risks in one session with one time limit. @throws ReportError */

@@ -4,11 +4,11 @@ import type { Credit, Published } from './published-invoices.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
 export interface ClaimWithStatus extends Claim, Deadline {
-  /** Since when the line's invoice is void, in ISO 8601 UTC; null when it is not. */
+  /** The instant since which the line's invoice is void, in ISO 8601 UTC; null when it is not. */
   readonly voided_at: string | null;
-  /** Zero when the invoice was voided, or the claim was closed before it was sent. */
+  /** The amount that is still to come; zero when the invoice was voided, or the claim was closed before it was sent. */
   readonly outstanding: string;
-  /** The claim's part of the credits since it was opened. */
+  /** The claim's part of the credits that were billed since it was opened. */
   readonly recovered: string;
   readonly credits: readonly Credit[];
   readonly is_overdue: boolean;

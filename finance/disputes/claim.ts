@@ -5,10 +5,10 @@ import type { ReportCell } from '../../reports/cells.ts';
 const amount = z.string().regex(/^\d{1,14}\.\d{4}$/);
 const text = z.string().nullable();
 
-/** The line when it was claimed; it never changes. Dates are `YYYY-MM-DD`, amounts decimal text. */
+/** The line as it was when it was claimed; it never changes. Dates are `YYYY-MM-DD`, amounts decimal text. */
 export const ClaimedLine = z
   .object({
-    /** Report that found it; `shipments` for a line that a person named. */
+    /** The report that found the line; `shipments` for a line that a person named. */
     finding: z.string(),
     partner_id: text,
     invoice_level: z.string(),
@@ -24,9 +24,9 @@ export const ClaimedLine = z
     invoice_date: text,
     billed: amount,
     expected: amount,
-    /** `billed` less `expected` and earlier credits; above zero. */
+    /** The claimed amount: `billed` less `expected` and earlier credits, above zero. */
     claimed: amount,
-    /** Credits of the number when it was claimed (positive); they do not count for this claim. */
+    /** Credits of the tracking number up to the claim, as a positive amount; they do not count for this claim. */
     credited_before: amount,
     reason: z.string(),
   })
@@ -46,11 +46,11 @@ export const NEXT_STATES: Readonly<Record<ClaimState, readonly ClaimState[]>> = 
 
 export interface ClaimChange {
   readonly version: number;
-  /** ISO 8601 UTC. */
+  /** When the change was made, in ISO 8601 UTC. */
   readonly at: string;
   readonly by: string;
   readonly state: ClaimState | null;
-  /** A note of the person; '' for none. */
+  /** The note of the person; '' when there is none. */
   readonly note: string;
 }
 
@@ -96,7 +96,7 @@ export function lineKey({ invoice_id, row_number }: LinePlace): string {
   return `${invoice_id}:${row_number}`;
 }
 
-/** A row of the file, of a report or of a statement. */
+/** Where a line is found in a row of a report or of a statement. */
 type LinePlace = Readonly<Partial<Record<'invoice_id' | 'row_number', ReportCell>>>;
 
 export type NumberOf = Pick<

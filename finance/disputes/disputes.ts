@@ -35,7 +35,7 @@ export interface DisputesOptions {
 export type Disputes = ReturnType<typeof openDisputes>;
 
 const MAX_KEPT = 4;
-/** Time limit for all findings of a page together. */
+/** The time limit for all findings of a page together. */
 const RISKS_LIMIT_MS = 120_000;
 
 /** Opens no file before it is used; several processes may use it at once. */
@@ -74,7 +74,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     return found;
   }
 
-  /** A rate that is given now is a new question. */
+  /** A rate that a person gives changes what is found, so the given files are part of the key. */
   async function filesGiven(): Promise<string> {
     const store = await userStore(dataDir);
     const hash = createHash('sha256');
@@ -115,7 +115,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
         lines: keys,
       }));
     },
-    /** Lists the claims, the newest first; problems of the journal are sentences. */
+    /** Lists the claims, the newest first. Problems of the journal are full sentences. */
     async list() {
       const claims = await readClaims(dataDir);
       return { claims: [...(await withStatus(claims))].reverse(), problems: claims.problems };
@@ -123,7 +123,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     open: (lines: readonly Claimable[], decision: { readonly note: string; readonly by: string }) =>
       openClaims(dataDir, lines, { ...decision, at: now().toISOString() }),
     /**
-     * All or none. @throws ClaimError claim-changed: one has another version; claim-refused: one does not
+     * Changes all of the claims, or none. @throws ClaimError claim-changed: one has another version; claim-refused: one does not
      * exist or does not allow that state
      */
     async change(request: ClaimChangeRequest): Promise<readonly Claim[]> {
@@ -144,7 +144,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
 }
 
 /**
- * All or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can be
+ * Claims all of the lines, or none. @throws ClaimError claim-changed: a line was claimed meanwhile; claim-refused: no line can be
  * claimed
  */
 export async function openClaims(

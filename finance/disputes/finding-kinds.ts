@@ -3,9 +3,9 @@
 import type { ReportRow } from '../../reports/cells.ts';
 
 export interface Finding {
-  /** Columns that identify a row, besides `partner_id`. */
+  /** The columns that identify a row, besides `partner_id`. */
   readonly keys: readonly string[];
-  /** The claimed amount of a row that is one line; null: a statement of `claim-queries.sql` finds the lines. */
+  /** The claimed amount of a row that is one line; with null, a statement of `claim-queries.sql` finds the lines. */
   readonly claimed: ((row: ReportRow) => string) | null;
   readonly reason: string;
 }

@@ -14,9 +14,9 @@ import type { Published } from './published-invoices.ts';
 export interface FindRequest extends SessionRequest {
   readonly finding: FindingName;
   readonly parameters?: Readonly<Record<string, string>>;
-  /** The rows of the report by `rowKey`; null means all. */
+  /** The wanted rows of the report by `rowKey`; null means all. */
   readonly rows: ReadonlySet<string> | null;
-  /** The tracking numbers, which `shipments` needs; null means all. */
+  /** The wanted tracking numbers, which the kind `shipments` needs; null means all. */
   readonly trackingNumbers: readonly string[] | null;
   readonly reason?: string | undefined;
   /** Lines with less to claim are left out. */
@@ -25,15 +25,15 @@ export interface FindRequest extends SessionRequest {
 
 const STATEMENTS = new URL('./claim-queries.sql', import.meta.url);
 
-/** `credited_before` is read when the line is claimed. */
+/** `credited_before` is left out, because it is read when the line is claimed. */
 const FoundLine = ClaimedLine.unwrap().omit({ credited_before: true }).readonly();
 export type FoundLine = z.output<typeof FoundLine>;
 
 export interface Found {
-  /** The lines by currency and then by claimed amount, the highest first; each line is there once. */
+  /** The lines by currency and then by claimed amount, the highest first; no line is there twice. */
   readonly lines: readonly FoundLine[];
   readonly notes: readonly string[];
-  /** Files that are not given, without which nothing can be found. */
+  /** Files that are not given, without which these findings cannot be made. */
   readonly missing: readonly string[];
 }
 
@@ -185,7 +185,7 @@ export interface Claimable extends FoundLine {
   readonly hindrance: string | null;
 }
 
-/** Includes claimed lines. */
+/** Returns lines that are claimed already, too, with their hindrance. */
 export type FindClaimable = (
   request: Omit<FindRequest, 'databasePath'>,
 ) => Promise<Omit<Found, 'lines'> & { readonly lines: readonly Claimable[] }>;
@@ -196,7 +196,7 @@ export function claimableOf(
 ): readonly Claimable[] {
   const byLine = Map.groupBy(claims, lineKey);
   const byNumber = Map.groupBy(claims, numberKey);
-  /** Credits of a number without a claim, less the part that earlier lines used. */
+  /** Credits of each number that no claim has, less the part that earlier lines used. */
   const unassigned = new Map<string, bigint>();
 
   /**

@@ -6,7 +6,7 @@ import { type NumberOf, numberKey } from './claim.ts';
 const STATEMENTS = new URL('./claim-queries.sql', import.meta.url);
 
 export interface Credit {
-  /** Decimal text, positive. */
+  /** Decimal text of the credit, as a positive amount. */
   readonly amount: string;
   readonly invoice_id: string;
   readonly invoice_number: string | null;

@@ -15,7 +15,7 @@ export interface ClaimWatchOptions extends DisputesOptions {
 
 const EVERY_MS = 3_600_000;
 
-/** Days pass whether anything is published or not. */
+/** The check runs without a publication too, because deadlines come nearer by days. */
 export function claimsCheck(options: ClaimWatchOptions): Check {
   return { component: 'claims', everyMs: EVERY_MS, run: () => checkClaims(options) };
 }
@@ -56,7 +56,7 @@ function isUnanswered(claim: ClaimWithStatus, { answer_days }: ClaimWindows, now
   return waitedMs >= answer_days * 86_400_000;
 }
 
-/** ISO 8601 UTC. A note counts as a change. */
+/** Returns ISO 8601 UTC; a note counts as a change. */
 function lastChanged({ history }: ClaimWithStatus): string {
   return history.at(-1)?.at ?? '';
 }

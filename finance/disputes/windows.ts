@@ -21,7 +21,7 @@ const Windows = z.strictObject({
     .default('0'),
   windows: z.array(
     z.strictObject({
-      /** The carrier in lower case; `*` means all that are not named. */
+      /** The carrier's name in lower case; `*` stands for all carriers that are not named. */
       carrier: z.string().transform((name) => name.toLowerCase()),
       days: days(1),
       from: z.enum(FROM).default('carrier-invoice-date'),
@@ -32,7 +32,7 @@ const Windows = z.strictObject({
 export type ClaimWindows = z.output<typeof Windows>;
 export type ClaimWindow = ClaimWindows['windows'][number];
 
-/** No windows when there is no file. @throws ClaimError naming the line and what to write instead */
+/** Without a file there are no windows. @throws ClaimError naming the line and what to write instead */
 export async function readClaimWindows(dataDir: string): Promise<ClaimWindows> {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.claimWindows);
@@ -55,7 +55,7 @@ export async function parseClaimWindows(file: YamlFile): Promise<ClaimWindows> {
 export interface Deadline {
   /** The last day on which the carrier accepts the claim; null when its window is unknown. */
   readonly closes_on: string | null;
-  /** Days until the last one; 0 on that day and below zero after it. */
+  /** Days until the last day for the claim: 0 on that day and below zero after it; null when the window is unknown. */
   readonly days_left: number | null;
 }
 

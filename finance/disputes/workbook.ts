@@ -6,7 +6,7 @@ import { inOneBatch } from '../../reports/render/render-report.ts';
 import { NOTHING, refused } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
-/** `pdf` is a letter. */
+/** A claim is a letter with `pdf`, and a table otherwise. */
 export const CLAIM_FORMATS = ['pdf', 'xlsx', 'csv'] as const;
 export type ClaimFormat = (typeof CLAIM_FORMATS)[number];
 
@@ -89,7 +89,7 @@ function refuseSeveral(what: string, names: readonly string[]): void {
   );
 }
 
-/** `report adjustments --disputes FILE` reads these names. */
+/** `report adjustments --disputes FILE` reads these names of columns back. */
 const COLUMNS: readonly ReportColumn[] = [
   reportColumn('our_reference'),
   reportColumn('carrier'),

@@ -27,7 +27,7 @@ export interface GivenFile {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** The template that can be downloaded; null when there is none. */
+  /** The template that a person can download; null when there is none. */
   readonly template: string | null;
   /** Returns sentences about a file that can be stored. @throws BillsyncError naming each wrong line */
   check(
@@ -111,7 +111,7 @@ function table(name: ExtraTable): GivenFile {
   };
 }
 
-/** Keeps the file that it replaces. @param bytes null: it is removed */
+/** The file that is replaced is kept under the instant of the replacement. @param bytes null removes the file */
 export async function storeGivenFile(
   store: UserStore,
   path: string,
@@ -141,7 +141,7 @@ function requireVersion(path: string, found: Uint8Array | null, replaces: string
   if (version !== replaces) throw new GivenFileError('given-file-changed', [path, version, replaces]);
 }
 
-/** Earlier contents of a file by the instant of their replacement, the newest first. */
+/** Lists earlier contents of a file by the instants of their replacement, the newest first. */
 export async function replacedFiles(store: UserStore, path: string): Promise<readonly string[]> {
   const below = replacedBelow(path);
   return (await store.list(below)).map((each) => each.slice(below.length)).reverse();

@@ -13,7 +13,7 @@ const STATEMENTS = new URL('./billed.sql', import.meta.url);
 
 export interface BilledRequest {
   readonly databasePath: string;
-  /** The tenants by id or name; empty means all. */
+  /** The tenants by id or name; an empty list means all tenants. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
   readonly by?: DateBasis | undefined;
@@ -25,7 +25,7 @@ export type BilledSession = Awaited<ReturnType<typeof openBilledSession>>;
 /** @throws ReportError; StatementError with the nearest names */
 export async function openBilledSession(request: BilledRequest) {
   const { tenants, partners, by, timeLimitMs } = request;
-  // A partner-level invoice sums the invoices of its tenants.
+  // The level is that of tenants, because a partner-level invoice only sums the invoices of its tenants.
   const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
@@ -47,7 +47,7 @@ export async function openBilledSession(request: BilledRequest) {
     });
     return {
       publication: prepared.publication,
-      /** ISO 8601 UTC. */
+      /** When the publication was made, in ISO 8601 UTC. */
       publishedAt: prepared.asOf,
       by: filters.by,
       read: (name: 'billed' | 'invoices' | 'not-counted', days: Period) =>

@@ -8,13 +8,13 @@ export const STATEMENT_STATES = ['open', 'incomplete', 'draft', 'sent', 'correct
 export type StatementState = (typeof STATEMENT_STATES)[number];
 
 export interface ListedStatement {
-  /** The key of the tenant (statement.ts). */
+  /** The key of the statement's tenant (statement.ts). */
   readonly key: string;
   readonly statement: Statement;
   readonly state: StatementState;
   /** Why the statement is incomplete; '' when it is complete. */
   readonly why: string;
-  /** The billed total of now minus the one that was sent, for each currency that changed. */
+  /** For each currency that changed: the billed total of now minus the one that was sent. */
   readonly differences: readonly { readonly currency_code: string; readonly difference: string }[];
 }
 
@@ -36,7 +36,7 @@ export async function listStatements(
     await makeStatements(sources, request, async (made) => void listed.push(listedOf(made, isOpen)));
     return { listed, problem: null };
   } catch (error) {
-    // One tenant's statements do not hide those of the others.
+    // A failure of one tenant's statement does not hide those of the others.
     if (!(error instanceof StatementError) || error.code !== 'statements-failed') throw error;
     return { listed, problem: error.message };
   }

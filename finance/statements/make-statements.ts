@@ -24,16 +24,16 @@ import {
 import { statementHeads } from './statement-heads.ts';
 
 export interface StatementsRequest {
-  /** The tenants by id or name; empty means all that have something to report. */
+  /** The tenants by id or name; an empty list means all that have something to report. */
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
-  /** `YYYY-MM`. */
+  /** The month, as `YYYY-MM`. */
   readonly period: string;
   readonly by?: DateBasis | undefined;
   readonly costs?: string | undefined;
-  /** The statement is kept, and the next one corrects it. */
+  /** With true, the statement is kept, and the next one corrects it. */
   readonly isFinal: boolean;
-  /** Checks and composes a final statement, and keeps none. */
+  /** With true, a final statement is checked and composed, but not kept. */
   readonly isDryRun?: boolean;
   /** The reason to send statements although known invoices of the month do not count; null sends none of these. */
   readonly acceptIncomplete?: string | null;
@@ -57,11 +57,11 @@ export interface MadeStatement {
   readonly shipments: ShipmentLines | null;
   /** `sent before`: the statement as it was sent. */
   readonly state: 'draft' | 'sent now' | 'sent before';
-  /** Only of `sent before`: what the month has now, and whether a later statement corrects it. */
+  /** Set only with `sent before`: what the month has now, and whether a later statement corrects it. */
   readonly since?: { readonly totals: readonly CurrencyTotal[]; readonly isCorrected: boolean };
 }
 
-/** `YYYY-MM`. @throws StatementError a period that is not one month; ReportError no period */
+/** Returns `YYYY-MM`. @throws StatementError the period is not one month; ReportError it is no period */
 export function statementMonth(text = 'last-month', now = new Date()): string {
   const { from, to } = parsePeriod(text, now);
   const month = from.slice(0, 7);
@@ -72,12 +72,12 @@ export function statementMonth(text = 'last-month', now = new Date()): string {
   );
 }
 
-/** The lines of a statement are held in memory. */
+/** A statement with more lines is refused, because its lines are held in memory. */
 export const MAX_LINES = 250_000;
 
 /**
- * Returns their number. `deliver` receives a sent statement after it was stored durably. @throws
- * StatementError statements-failed: the others were delivered; and as reports
+ * Returns the number of statements. `deliver` receives a sent statement after it was stored durably. @throws StatementError
+ * statements-failed: the others were delivered; and as reports
  */
 export async function makeStatements(
   sources: StatementSources,
@@ -126,7 +126,7 @@ export async function makeStatements(
     }
     if (isAll && request.isFinal && (request.acceptIncomplete ?? null) === null)
       failed.push(...(await missingOfNobody(session, days, present)));
-    // Before a failure is reported: from this month on, later statements correct those that are missing.
+    // The month is recorded before a failure is reported: from it on, later statements correct those that are missing.
     if (isAll && request.isFinal && request.isDryRun !== true) await sent.recordAllTenants(request.period);
     if (failed.length > 0) {
       const named = failed.map(({ tenant, error }) => `${tenant} (${messageOf(error).split('\n', 1)[0]})`);
@@ -172,11 +172,11 @@ interface Making {
   readonly headFor: Awaited<ReturnType<typeof statementHeads>>;
   readonly rowsOf: ReturnType<typeof rowsBetween>;
   readonly cells: readonly ReportRow[];
-  /** Keys of all tenants of the publication. */
+  /** The keys of all tenants of the publication. */
   readonly present: ReadonlySet<string>;
 }
 
-/** null: the statement is empty and the tenant was not named. */
+/** Returns null when the statement would be empty and the tenant was not named. */
 async function makeOne(
   making: Making,
   tenant: StatementTenant,
@@ -248,7 +248,7 @@ function incomplete(missing: readonly LeftOut[]): StatementError {
   return new StatementError('statement-incomplete', [named.join(', ')]);
 }
 
-/** Corrections compare months, so all statements of a tenant must divide invoices by the same date. */
+/** Corrections compare months, so all statements of a tenant must put invoices into months by the same date. */
 function refuseOtherDate(before: readonly Statement[], by: DateBasis, { tenant }: StatementTenant): void {
   const other = before.find((statement) => statement.by !== by);
   if (other === undefined) return;
@@ -306,7 +306,7 @@ async function openWithMarkUp(sources: StatementSources, request: StatementsRequ
     const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by });
     if (costs === undefined) return { session, markUp: null };
     try {
-      // For all tenants, since the cost of a number that several were billed for is divided among them.
+      // The report is made for all tenants, since the cost of a number that several were billed for is divided among them.
       const filters = { ...days, by: session.by, level: 'tenant', partners };
       const names = { databasePath, timeLimitMs, name: 'margin', filters, tables: { costs } };
       const { head, rows } = await runReport(names);

@@ -8,8 +8,8 @@ export interface Run {
 }
 
 /**
- * Metrics of Arial; Latin, Greek, Cyrillic, Hebrew and Vietnamese. Other scripts would need tens of
- * megabytes.
+ * The font has the metrics of Arial, and the letters of Latin, Greek, Cyrillic, Hebrew and Vietnamese. Other scripts would need
+ * tens of megabytes.
  */
 const FAMILY = '@fontsource/arimo';
 const SUBSETS = [

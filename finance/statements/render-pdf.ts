@@ -54,7 +54,7 @@ export async function statementPdf(statement: Statement, size: PaperSize): Promi
   return paper.end(`${tenant} · ${period}${sent_at === null ? ' · draft' : ''}`);
 }
 
-/** In points (1/72 inch). */
+/** Lengths are in points (1/72 inch). */
 const MARGIN = 40;
 const GAP = 8;
 const FOOT = 24;
@@ -76,7 +76,7 @@ export class Paper {
   readonly #bottom: number;
   #y = MARGIN;
 
-  /** @param about.at creation date, so that a statement always has the same bytes */
+  /** @param about.at the creation date in the document, which is the statement's, so that it always has the same bytes */
   constructor(size: PaperSize, about: { readonly title: string; readonly at: Date }) {
     this.#document = new PDFDocument({
       size: size === 'a4' ? 'A4' : 'LETTER',
@@ -273,7 +273,7 @@ function widthsFor(
       const text = cells[index]?.text ?? '';
       return text.length > found.length ? text : found;
     }, '');
-    // The longest text is not always the widest.
+    // The text with the most letters is not always the widest, so the column gets a little more.
     return Math.max(measure(longest), measure(header[index]?.text ?? '')) * 1.04 + 1;
   });
   const all = needed.reduce((sum, each) => sum + each, 0);

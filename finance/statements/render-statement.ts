@@ -20,7 +20,7 @@ export interface StatementFile {
 
 const CSV = 'text/csv; charset=utf-8';
 
-/** The statement first, then the CSV of shipments where the format has no place for them. */
+/** The statement comes first, then the CSV of shipments where the format has no place for them. */
 export async function renderStatement(
   { statement, shipments }: MadeStatement,
   format: StatementFormat,

@@ -44,7 +44,7 @@ export async function openSentStatements(dataDir: string) {
   async function readStatement(tenant: StatementTenant, number: number): Promise<Statement> {
     const path = pathOf(tenant, number);
     const parsed = Kept.safeParse(await readJson(path));
-    // Another tenant: the file was moved.
+    // The statement of another tenant means that the file was moved.
     if (!parsed.success || keyOf(parsed.data) !== keyOf(tenant)) throw damaged(store.place(path));
     return parsed.data as unknown as Statement;
   }
@@ -64,20 +64,23 @@ export async function openSentStatements(dataDir: string) {
       const before = formerNamesOf(tenant).filter((former) => !present.has(keyOf(former)));
       return (await Promise.all([...before, tenant].map(statementsIn))).flat();
     },
-    /** null: no lines were kept. @throws StatementError */
+    /** Returns null when no lines were kept with the statement. @throws StatementError */
     async shipmentsOf(statement: Statement): Promise<ShipmentLines | null> {
       const { shipments } = statement;
       if (shipments === null) return null;
       return (await readJson(linesPath(statement, shipments.sha256))) as ShipmentLines;
     },
-    /** @param before all that were sent; false: another was sent meanwhile, and nothing is kept. Durable when true. */
+    /**
+     * The statement is durable when the call returns true; false means that another one was sent meanwhile, and nothing is kept.
+     * @param before all statements that were sent until then
+     */
     async keep(
       statement: Statement,
       shipments: ShipmentLines | null,
       before: readonly Statement[],
     ): Promise<boolean> {
       const number = nextNumber(before, statement);
-      // Lines first, so that a statement is never without them.
+      // Lines are written before the statement, so that a statement is never without them.
       if (shipments !== null && statement.shipments !== null) {
         await createUserFile(
           store,
@@ -87,7 +90,7 @@ export async function openSentStatements(dataDir: string) {
       }
       return createUserFile(store, pathOf(statement, number), `${JSON.stringify(statement)}\n`);
     },
-    /** The first month that was sent to all tenants at once; null: never. */
+    /** Returns the first month that was sent to all tenants at once; null when none ever was. */
     async allTenantsSince(): Promise<string | null> {
       const [first] = await store.list(ALL_TENANTS);
       return first?.slice(-'YYYY-MM'.length) ?? null;
@@ -102,7 +105,7 @@ export function nextNumber(sent: readonly Statement[], tenant: StatementTenant):
   return sent.filter((each) => keyOf(each) === keyOf(tenant)).length + 1;
 }
 
-/** Those that count: a replaced statement no longer states anything. */
+/** Returns the statements that count: a replaced one no longer states anything. */
 export function withoutReplaced(sent: readonly Statement[]): readonly Statement[] {
   return sent.filter(
     (each) =>
@@ -113,7 +116,7 @@ export function withoutReplaced(sent: readonly Statement[]): readonly Statement[
   );
 }
 
-/** As the tenant was known without its partner, without its id, or without both. */
+/** Returns the tenant as it was known without its partner, without its id, or without both. */
 function formerNamesOf({ tenant, tenant_id: id, partner_id }: StatementTenant): readonly StatementTenant[] {
   const plain = id === null ? tenant : tenant.replace(` (${id})`, '');
   const partners = [...new Set([null, partner_id])];

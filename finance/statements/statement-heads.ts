@@ -19,7 +19,7 @@ const Heads = z.strictObject({
   tenants: z
     .array(
       z.strictObject({
-        /** Id or name. */
+        /** The tenant's id or name. */
         tenant: z.string().min(1),
         address: address.default(''),
         due_days: dueDays.optional(),
@@ -57,7 +57,7 @@ export async function checkLogo(path: string, bytes: Uint8Array): Promise<readon
   return [`A picture of ${bytes.length} bytes.`];
 }
 
-/** The head of each statement, as given when it is made. @throws StatementError */
+/** Returns the function that makes the head of a statement from the files given now. @throws StatementError */
 export async function statementHeads(dataDir: string) {
   const store = await userStore(dataDir);
   const text = await store.read(USER_FILES.statementHeads);

@@ -17,7 +17,7 @@ export interface StatementTable {
   readonly isReference?: true;
 }
 
-/** As many decimals as the currency has, and more where an amount has them. */
+/** An amount has as many decimals as its currency, or more where the amount needs them. */
 export function withOwnScale(column: ReportColumn, row: ReportRow): ReportColumn {
   if (column.unit !== 'money') return column;
   const [, decimals = ''] = String(row[column.name] ?? '').split('.');
@@ -59,7 +59,7 @@ export function headOf(statement: Statement): readonly (readonly [string, string
   ];
 }
 
-/** For the last page: what identifies the statement and what it was made of. */
+/** The table of the last page: what identifies the statement and what it was made of. */
 export function referencesOf(
   statement: Statement,
   attached = 'attached as CSV with',
@@ -77,7 +77,7 @@ function numbered(number: number | null | undefined): string {
   return number === null || number === undefined ? '' : `statement ${number}, `;
 }
 
-/** Without empty tables; totals always come first. */
+/** Empty tables are left out; totals always come first. */
 export function tablesOf(statement: Statement): readonly StatementTable[] {
   const { totals, billed, corrections, mark_up: markUp, invoices, left_out: leftOut } = statement;
   const cells = (title: string, kind: string, about = ''): StatementTable =>

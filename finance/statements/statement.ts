@@ -8,9 +8,9 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 export type LineKind = 'charge' | 'billed again' | 'credit';
 
 export interface StatementTenant {
-  /** The label of reports, unique among the tenants of a partner. */
+  /** The tenant's label in reports, unique among the tenants of a partner. */
   readonly tenant: string;
-  /** null: known by name alone. */
+  /** The tenant's id; null when the tenant is known by its name alone. */
   readonly tenant_id: string | null;
   readonly partner_id: string | null;
 }
@@ -23,7 +23,7 @@ export interface BilledCell {
   readonly zone: string | null;
   readonly currency_code: string;
   readonly lines: number;
-  /** Distinct tracking numbers. */
+  /** The number of distinct tracking numbers. */
   readonly packages: number;
   readonly amount: string;
 }
@@ -36,7 +36,7 @@ export interface InvoiceProof {
   readonly amount: string;
   readonly proved_by: string;
   readonly file_sha256: string;
-  /** ISO 8601 UTC. */
+  /** When the file was loaded, in ISO 8601 UTC. */
   readonly loaded_at: string;
 }
 
@@ -47,7 +47,7 @@ export interface Correction {
   readonly currency_code: string;
   readonly previous: string;
   readonly current: string;
-  /** `current` less `previous`; part of the statement's total. */
+  /** `current` less `previous`, which is part of the statement's total. */
   readonly difference: string;
   readonly reason: string;
 }
@@ -55,7 +55,7 @@ export interface Correction {
 export interface LeftOut {
   readonly invoice_id: string;
   readonly invoice_number: string | null;
-  /** For the tenant: nothing of our service or of our machines. */
+  /** A text for the tenant, which names nothing of our service or our machines. */
   readonly state: string;
   readonly is_void: boolean;
   readonly stated_total: string | null;
@@ -81,36 +81,36 @@ export interface CurrencyTotal {
   readonly charges: string;
   readonly billed_again: string;
   readonly credits: string;
-  /** Sum of the three before: the total of `report tenants` for the month. */
+  /** The sum of the three amounts above: the total of `report tenants` for the month. */
   readonly billed: string;
   readonly corrections: string;
   readonly total: string;
 }
 
-/** As given when the statement was made (statement-heads.ts). */
+/** The head of a statement, from the files that were given when it was made (statement-heads.ts). */
 export interface StatementHead {
   readonly sender: { readonly name: string; readonly address: string } | null;
-  /** Of the tenant; '' when it is not given. */
+  /** The tenant's address; '' when none is given. */
   readonly address: string;
-  /** A JPEG, base64. */
+  /** The sender's logo, a JPEG in base64; null when none is given. */
   readonly logo: string | null;
   readonly due_days: number | null;
-  /** `YYYY-MM-DD`; null: it was not sent, or no due date is given. */
+  /** The due date, `YYYY-MM-DD`; null for a draft, or when no days are given. */
   readonly due_on: string | null;
 }
 
 export interface Statement extends StatementTenant {
   readonly head?: StatementHead;
-  /** `YYYY-MM`. */
+  /** The month, as `YYYY-MM`. */
   readonly period: string;
   readonly by: DateBasis;
-  /** ISO 8601 UTC; null for a draft. */
+  /** When the statement was sent, in ISO 8601 UTC; null for a draft. */
   readonly sent_at: string | null;
-  /** Among the statements sent to the tenant; null for a draft. */
+  /** Counts the statements sent to the tenant, from 1; null for a draft. */
   readonly number?: number | null;
-  /** Why it was sent although invoices of the month do not count yet; null: none was missing. */
+  /** The reason for which it was sent although invoices of the month did not count yet; null when none was missing. */
   readonly accepted_incomplete?: string | null;
-  /** The statement of the same month that no longer counts. */
+  /** The statement of the same month that this one replaces, and that no longer counts. */
   readonly replaces?: {
     readonly number?: number | null | undefined;
     readonly sent_at: string | null;
@@ -224,7 +224,7 @@ function provedBy({ proof, discrepancy_rules: broken }: ReportRow): string {
   return differences.length === 0 ? by : `${by}; it differs in ${differences.join(' and ')}`;
 }
 
-/** The others concern the way of a file to us. */
+/** Discrepancies that a tenant is told about; the others concern how a file came to us. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   'total-amount': 'the stated total',
   'shipment-count': 'the stated number of lines',

@@ -17,7 +17,7 @@ interface AlertKind {
    * itself. By default any process ends it, because the ledgers decide, or an activity that any of them runs.
    */
   readonly scope?: 'machine' | 'process';
-  /** Only a person's acknowledgement ends it (ADR 20). */
+  /** True for an alert that only a person's acknowledgement ends (ADR 20). */
   readonly isNotice?: true;
   /** While this one is open on the machine, no message is sent: one cause, one message. */
   readonly causedBy?: 'disk/full';
@@ -112,7 +112,7 @@ export function scopeOf(key: string): 'all' | 'machine' | 'process' {
   return (name === null ? undefined : ALERTS[name].scope) ?? 'all';
 }
 
-/** The key of the alert that is its cause; null: it has none that is known. */
+/** Returns the key of the alert that causes this one; null when no known alert does. */
 export function causeOf(key: string): string | null {
   const name = alertNameOf(key);
   return (name === null ? undefined : ALERTS[name].causedBy) ?? null;
@@ -122,7 +122,7 @@ export function isAlertName(text: string): text is AlertName {
   return Object.hasOwn(KINDS, text);
 }
 
-/** The heading of its section: a slash would be dropped from the address of the heading. */
+/** The heading of the alert's section, without slashes, which an address of a heading cannot have. */
 export function anchorOf(name: string): string {
   return name.replaceAll('/', '-');
 }

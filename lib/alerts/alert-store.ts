@@ -7,7 +7,7 @@ export interface Alert {
   readonly key: AlertKey;
   readonly title: string;
   readonly detail?: string;
-  /** Only this check ends it; weaker ones do not look at its cause. */
+  /** The only check that ends the alert; weaker ones do not look at its cause. */
   readonly check?: string;
 }
 
@@ -69,7 +69,7 @@ export interface Change {
   readonly key: AlertKey;
   /** `alert` is null when the cause of the alert is over. */
   readonly alert: Alert | null;
-  /** The check that found it over. */
+  /** The check that found the alert's cause to be over. */
   readonly check?: string | undefined;
   readonly atMs: number;
   count: number;
@@ -155,7 +155,7 @@ function resolved(state: AlertState, { atMs, check }: Change, { mine, related }:
   const alert = { key: key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
   return {
     state: { ...state, open: without(state.open, mine, atMs) },
-    // Other processes may still have it; what was never sent is not resolved by a message.
+    // No message is sent while other processes still have the alert, or when its opening was never sent.
     due:
       related.length > 1 || mine.noticeMs === 0 || hasOpenCause(state, key, mine.by)
         ? null
@@ -168,7 +168,7 @@ function hasOpenCause({ open }: AlertState, key: string, by: string): boolean {
   return open.some((entry) => entry.key === cause && machineOf(entry.by) === machineOf(by));
 }
 
-/** Only a shared store names machines. */
+/** The part of the text behind `on` is the machine; only a shared store has it. */
 function machineOf(by: string): string {
   return by.slice(by.indexOf(' on ') + 1 || by.length);
 }
@@ -215,10 +215,10 @@ export interface OpenAlert {
   readonly key: string;
   readonly title: string;
   readonly detail: string;
-  /** ISO 8601 UTC. */
+  /** When the alert was raised, in ISO 8601 UTC. */
   readonly since: string;
   readonly role: string;
-  /** null: it has no page in the runbook. */
+  /** The name of the alert's section in the runbook; null when it has none. */
   readonly name: AlertName | null;
   readonly acknowledged: Acknowledgement | null;
   readonly quieted: Quiet | null;
@@ -238,7 +238,7 @@ export async function openAlerts(dataDir: string, now = new Date()): Promise<rea
     .sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
 }
 
-/** One for each cause: an alert of several processes of a machine is one. */
+/** Returns one alert for each cause: an alert that several processes of a machine have is one. */
 function joined({ open }: AlertState): readonly Stored[] {
   const place = ({ key, by }: Stored): string =>
     scopeOf(key) === 'machine' ? `${key} ${machineOf(by)}` : key;

@@ -46,7 +46,7 @@ interface AlertsOptions {
   readonly scrub: (text: string) => string;
   readonly metrics?: Metrics;
   readonly now?: () => Date;
-  /** Without it the open alerts are lost with the process. */
+  /** Where open alerts are kept; without it they are lost with the process. */
   readonly store?: { readonly dataDir: string; readonly role: string };
   readonly retryAfterMs?: number;
 }
@@ -60,7 +60,7 @@ const MAX_UNSTORED = 1_000;
 const MAX_SUBJECTS = 10_000;
 const SUBJECT_FORGOTTEN_MS = 3_600_000;
 
-/** Numbers by id, in lower case, of the invoices that alone have their number. */
+/** Returns the numbers of invoices by their ids in lower case; a number that several invoices have is left out. */
 type InvoiceNumbers = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 const numbersIn = new Map<string, InvoiceNumbers>();
@@ -156,7 +156,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     };
     notices?.inc({ state });
     log[isResolved ? 'info' : 'warn']({ alert: notice }, `alert ${state}: ${notice.title}`);
-    // In order, so that a resolved notice does not overtake its alert.
+    // Notices are sent one after the other, so that a resolved notice does not overtake its alert.
     delivery = delivery.then(() => deliver(notice));
   }
 
@@ -182,7 +182,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
 const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 
-/** An id of an invoice without a number, or of something else, stays. */
+/** Replaces ids by numbers. The id of an invoice without a number, or of something else, stays. */
 async function withNumbers(
   changes: readonly Change[],
   { store, log }: AlertsOptions,
@@ -253,7 +253,7 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
     for (const alert of new Set([...measured, ...names])) {
       if (alert === null) continue;
       measured.add(alert);
-      // By name, because a label with an invoice id would grow without limit.
+      // The metric has one series for each alert name, because a label with an invoice id would grow without limit.
       const count = names.filter((name) => name === alert).length;
       gauge?.set({ alert, severity: ALERTS[alert].severity }, count);
     }
@@ -288,7 +288,7 @@ function openStore({ store, log, metrics, settings }: AlertsOptions) {
   return {
     apply,
     endRetries: (): void => clearTimeout(retry),
-    /** false: resolving it would change nothing. Another machine may have raised an alert of the scope `all`. */
+    /** Returns false when resolving the alert would change nothing. Another machine may have raised an alert of the scope `all`. */
     mayBeOpen(key: AlertKey): boolean {
       if (!isKnown || (store !== undefined && scopeOf(key) === 'all')) return true;
       return state.open.some((entry) => entry.key === key && (store === undefined || entry.by === by));

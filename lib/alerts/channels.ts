@@ -18,7 +18,7 @@ export interface Notice {
 }
 
 export interface AlertChannel {
-  /** Without secrets: `posted to chat.example`. */
+  /** Where notices go, without secrets: `posted to chat.example`. */
   readonly where: string;
   readonly send: (notice: Notice) => Promise<void>;
   /** Tries the connection without sending a notice. @throws the error that would prevent one */
@@ -100,8 +100,8 @@ export function messageOf(environment: string, notice: Notice): string {
 const LOOKALIKES: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '＠' };
 
 /**
- * Chats escape differently: `<!channel>` or `[here](https://…)` in an invoice number would notify everybody, or link
- * to another site.
+ * Replaces the characters of markup, because chats escape differently: `<!channel>` or `[here](https://…)` in an invoice number
+ * would notify everybody, or link to another site.
  */
 function withoutMarkup(text: string): string {
   return text.replace(/[<>@]/g, (character) => LOOKALIKES[character] ?? character).replaceAll('](', '] (');

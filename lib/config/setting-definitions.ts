@@ -5,7 +5,7 @@ type Reader<Value> = (text: string, folder: string) => Value;
 export interface SettingDefinition<Value = unknown> {
   readonly variable: string;
   readonly fileKey: string;
-  /** Printed masked; may also come as `VARIABLE_FILE`. */
+  /** A secret is printed masked, and may also come as `VARIABLE_FILE`. */
   readonly secret: boolean;
   readonly default: string | null;
   readonly defaultNote?: string;
@@ -255,7 +255,7 @@ const TIME = {
 };
 
 const STORAGE = {
-  /** The first key encrypts; every key decrypts. */
+  /** The first key encrypts; every key of the list decrypts. */
   encryptionKeys: list(
     'BILLSYNC_ENCRYPTION_KEY',
     values.readEncryptionKeys,

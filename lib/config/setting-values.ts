@@ -72,7 +72,7 @@ export function readHttpUrl(text: string): string {
   try {
     if (['http:', 'https:'].includes(new URL(text).protocol)) return text;
   } catch {
-    // Refused below, like other schemes.
+    // Text that is no URL is refused below, as other schemes are.
   }
   throw new Error(`must be an http or https URL, not ${withoutUserinfo(text)}`);
 }
@@ -145,7 +145,7 @@ export function readHosts(text: string): readonly string[] {
   });
 }
 
-/** Storage whose customers share its hosts. */
+/** Storage services whose customers share its hosts, so that a host alone does not name the customer. */
 const SHARED_STORAGE =
   /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|windows\.net|(?:storage\.)?googleapis\.com|(?:digitaloceanspaces|wasabisys|backblazeb2|linodeobjects|vultrobjects|cloudflarestorage|aliyuncs|myqcloud)\.com|cloudfront\.net|yandexcloud\.net|scw\.cloud)$/;
 /** Of these hosts the path names the bucket; of others of the same storage, their own name does. */
@@ -157,7 +157,7 @@ function isSharedStorage(name: string, prefix: string): boolean {
   return prefix === '' && SHARED_STORAGE.test(name) && NAMES_NO_BUCKET.test(name);
 }
 
-/** @returns each with its prefix length: `127.0.0.1` as `127.0.0.1/32` */
+/** @returns each network with its prefix length: `127.0.0.1` as `127.0.0.1/32` */
 export function readNetworks(text: string): readonly string[] {
   return readList(text).map((network) => {
     const [address = '', bits, ...more] = network.split('/');

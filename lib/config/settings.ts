@@ -14,9 +14,11 @@ export interface Settings extends Omit<Values, 'webhook' | 'warehouse' | 'lakeDa
     | { readonly kind: 'duckdb'; readonly path: string }
     | { readonly kind: 'ducklake'; readonly catalog: string; readonly dataPath: string };
   readonly archive: NonNullable<Values['archive']>;
-  /** false: embedded, because TEMPORAL_ADDRESS (or a profile) is unset. */
+  /** False means the embedded server, because neither TEMPORAL_ADDRESS nor a profile is set. */
   readonly temporalConfigured: boolean;
-  /** The admin port is this process's own: a flag or the environment names it, not a file that several roles read. */
+  /**
+   * True when a flag or the environment names the admin port, so that it is this process's own; a file is read by several roles.
+   */
   readonly isAdminPortOwn: boolean;
   readonly log: { readonly level: string; readonly format: 'pretty' | 'json' };
 }

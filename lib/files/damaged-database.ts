@@ -55,7 +55,10 @@ function ofLake(
 
 const LAKE_FILE = /['"]([^'"]*\/ducklake-[0-9a-f-]+\.parquet)\b/;
 const GONE = /no such file|HTTP 404|404 \(?Not Found/i;
-/** 404: the file is gone; 416: it is shorter than the lake remembers. All else is no answer about the file. */
+/**
+ * Answers of a storage that says nothing about the file. Of the others, 404 means that the file is gone, and 416 that it is shorter
+ * than the lake remembers.
+ */
 const OUT_OF_REACH = /HTTP (?!404|416)\d{3}|could not (?:connect|establish)|unable to connect(?!.*404)/i;
 const DAMAGED =
   /not a valid DuckDB database|corrupt|checksum|could not read|^Serialization Error|database has been invalidated/i;

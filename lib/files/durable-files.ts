@@ -204,8 +204,8 @@ export async function replaceDurably(path: string, bytes: Uint8Array | string): 
 }
 
 /**
- * One write, so that lines of several processes do not mix. After an error part of the text may be there, so begin
- * with a line end.
+ * The text is one write, so that lines of several processes do not mix. After an error a part of it may be there, so it should
+ * begin with a line end.
  */
 export async function appendDurably(path: string, text: string): Promise<void> {
   const bytes = Buffer.from(text);
@@ -241,7 +241,9 @@ export async function removeIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Direct: 10 µs instead of 60 by a thread, for a name whose file is small or has another name. */
+/**
+ * Removes the name in this thread, in 10 µs instead of 60, so it must be that of a small file, or the file must have another name.
+ */
 export function removeSmall(path: string): void {
   try {
     unlinkSync(path);

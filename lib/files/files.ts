@@ -89,7 +89,7 @@ export async function writeWhole(
   }
 }
 
-/** `end` is exclusive; fewer bytes when the file ends before. */
+/** `end` is exclusive; fewer bytes are returned when the file ends before it. */
 export function readRange(
   path: string,
   { from, end }: { readonly from: number; readonly end: number },
@@ -104,7 +104,7 @@ export function readRange(
   }
 }
 
-/** Changes when the file is replaced or written to. @throws the system's error (`ENOENT`, …) */
+/** Returns a text that changes when the file is replaced or written to. @throws the system's error (`ENOENT`, …) */
 export async function identityOf(path: string): Promise<string> {
   const { dev, ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });
   return [dev, ino, mtimeNs, ctimeNs, size].join('/');

@@ -69,7 +69,7 @@ export async function lockOwner(path: string): Promise<LockOwner | null> {
 function ownLock(path: string, mine: LockOwner, request: LockRequest): LockFile {
   const touching = setInterval(() => {
     const now = new Date();
-    // Fails when it was removed or the disk is away; others then see an old lock.
+    // Touching fails when the lock was removed or the disk is away; other processes then see an old lock.
     utimes(path, now, now).catch(() => undefined);
   }, request.touchEveryMs ?? TOUCH_EVERY_MS).unref();
   return {

@@ -4,11 +4,14 @@ import { lstatSync, readFileSync, readlinkSync, realpathSync, type Stats } from 
 import { dirname, resolve } from 'node:path';
 
 const WRITABLE_BY_OTHERS = 0o022;
-/** In such a folder (`/tmp`) a user can neither remove nor replace what belongs to another. */
+/** In a folder with this bit (`/tmp`) a user can neither remove nor replace what belongs to another. */
 const STICKY = 0o1000;
 const MAX_LINKS = 40;
 
-/** Every folder and link on the way counts. null: only this user and root can change what is read there, or nothing is there. */
+/**
+ * Examines every folder and link on the way. Returns null when only this user and root can change what is read there, or when
+ * nothing is there.
+ */
 export function untrustedReason(path: string, links = 0): string | null {
   const whole = resolve(path);
   const parent = dirname(whole);

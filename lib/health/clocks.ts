@@ -8,9 +8,12 @@ export const MAX_STARTED_MS = 5 * 60_000;
 export interface ServerClock {
   /** @param sentAt `performance.now()` when the request was sent */
   answered(dateHeader: string | undefined, sentAt: number): void;
-  /** Milliseconds since 1970 by the server's clock; null before the first answer. */
+  /** The server's time in milliseconds since 1970; null before the first answer. */
   now(): number | null;
-  /** Negative: this machine is behind; null before the first answer. The smallest difference that the answer allows. */
+  /**
+   * How far this machine is ahead, by the smallest difference that the answer allows; negative when it is behind, null before the
+   * first answer.
+   */
   aheadMs(): number | null;
 }
 

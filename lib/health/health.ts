@@ -162,11 +162,11 @@ export interface TaskWatchOptions extends Sinks {
   readonly component: Extract<AlertKey, 'ingest' | 'publication'>;
   readonly title: string;
   readonly advice: string;
-  /** A check is stalled after this time; one that once took longer is given ten times as long. */
+  /** Milliseconds after which a check counts as stalled; one that once took longer is given ten times as long. */
   readonly stalledAfterMs?: number;
 }
 
-/** One failure may be temporary; the work is retried within seconds. */
+/** A component is unhealthy after so many failures in a row: one may be temporary, and the work is retried within seconds. */
 const UNHEALTHY_AFTER = 2;
 const STALLED_AFTER_MS = 20_000;
 const PATIENCE_FACTOR = 10;

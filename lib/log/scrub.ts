@@ -11,7 +11,7 @@ const MIN_SECRET_LENGTH = 4;
 const MASK = '***';
 const NUMERIC = /^[\d.,:+-]*$/;
 
-/** @param options.keepNumbers for data on stdout: a password of digits could be an amount */
+/** @param options.keepNumbers true for data on stdout, where a password of digits could also be an amount */
 export function createScrub(
   settings: ScrubSettings,
   options: { readonly keepNumbers?: boolean; readonly env?: NodeJS.ProcessEnv } = {},
@@ -121,7 +121,7 @@ function catalogPasswords(catalog: string): readonly string[] {
   return [...spelled, password].flatMap(decoded);
 }
 
-/** A user without a password may be a token. */
+/** Returns the password of a URL, or its user when there is no password, because that may be a token. */
 function userinfoOf(url: string | null | undefined): readonly string[] {
   if (!url || !URL.canParse(url)) return [];
   const { username, password } = new URL(url);

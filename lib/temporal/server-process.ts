@@ -161,7 +161,7 @@ function serverArguments(
   ];
 }
 
-/** Every other variable may be a secret of ours, or a setting that the Temporal CLI would read. */
+/** Only these variables are passed on: every other may be a secret of ours, or a setting that the Temporal CLI would read. */
 const INHERITED = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'],
   ...['GODEBUG', 'GOGC', 'GOMAXPROCS', 'GOMEMLIMIT'],

@@ -23,9 +23,9 @@ export interface ErrorBody {
   readonly description: string | null;
 }
 
-/** Lifetime of a token without one (RFC 6749 allows that). It is short, because a refused token is replaced. */
+/** The lifetime of a token that states none (RFC 6749 allows that). It is short, because a refused token is replaced. */
 const UNSTATED_SECONDS = 300;
-/** A longer lifetime is a mistake, or means "unlimited"; a token that is refused before is replaced. */
+/** A token that states a longer lifetime is renewed after this time: the statement is a mistake, or means "unlimited". */
 const MAX_SECONDS = 86_400;
 
 export function parseToken(body: Uint8Array): AccessToken {

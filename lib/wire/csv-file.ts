@@ -81,7 +81,7 @@ export type CsvHeader = (typeof ENTRIES)[number]['header'];
 
 export interface CsvColumn extends Entry<CsvHeader> {
   readonly name: string;
-  /** An empty cell is NULL. */
+  /** The type of the stored column, in which an empty cell is NULL. */
   readonly type: 'VARCHAR' | 'DATE' | 'DECIMAL(18, 4)' | 'UUID';
   readonly unit: string | null;
 }
@@ -100,7 +100,7 @@ export const CSV_COLUMNS: readonly CsvColumn[] = (ENTRIES as readonly Entry<CsvH
 
 export const CSV_HEADERS: readonly CsvHeader[] = CSV_COLUMNS.map(({ header }) => header);
 
-/** All columns but the invoice's id, which is in the load. */
+/** All columns but the invoice's id, which is stored once with the load. */
 export const STORED_COLUMNS: readonly CsvColumn[] = CSV_COLUMNS.filter(({ rule }) => rule !== 'invoice-id');
 
 /** The headers that files have had, oldest first; the last one is today's. */
@@ -121,9 +121,9 @@ export const CSV_TOLERANCES = ['line-ends', 'column-order', 'added-columns', 'de
 export type CsvTolerance = (typeof CSV_TOLERANCES)[number];
 
 export interface CsvFinding {
-  /** Physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
+  /** The physical line of the file, from 1 (the header is line 1); null when the whole file is meant. */
   readonly line: number | null;
-  /** Record number from 1, the header not counted; null when the whole file or the header is meant. */
+  /** The number of the record, from 1 without the header; null when the whole file or the header is meant. */
   readonly row: number | null;
   readonly column: string | null;
   readonly rule: string;
@@ -131,7 +131,7 @@ export interface CsvFinding {
   readonly value: string;
 }
 
-/** A scan with findings of a refusing rule means: never load. */
+/** A file whose scan has findings of a refusing rule must never be loaded. */
 export interface CsvScan {
   readonly records: number;
   /** The first 100 findings, in order of the file. */
@@ -141,7 +141,7 @@ export interface CsvScan {
   readonly endsWithLineEnd: boolean;
   /** Offsets in bytes: where the header ends, and where every 122,880th record does when another follows. */
   readonly cuts: readonly number[];
-  /** Number of columns in the header; left out when the file has the first fourteen. */
+  /** The number of columns in the header; left out when the file has the first fourteen. */
   readonly columns?: number;
 }
 
@@ -206,7 +206,10 @@ export function readForm(names: readonly string[]): CsvForm | null {
   };
 }
 
-/** A JSON object in the order of the file, an empty cell as null; null when there are none. */
+/**
+ * Returns a JSON object of the added cells in the order of the file, an empty cell as null; null when the file has no added
+ * columns.
+ */
 export function addedCells({ names, added }: CsvForm, record: readonly string[]): string | null {
   if (added.length === 0) return null;
   // The JSON is built as text, because an object would sort names that are numbers and lose `__proto__`.

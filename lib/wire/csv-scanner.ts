@@ -177,7 +177,7 @@ export class CsvScanner {
     this.#offset += chunk.length;
   }
 
-  /** The hot loop: everything that is not special in its state is skipped by one comparison a byte. */
+  /** In this hot loop, everything that is not special in its state is skipped by one comparison a byte. */
   #scan(chunk: Uint8Array, from: number, to: number): void {
     let state = this.#state;
     let i = from;
@@ -185,7 +185,7 @@ export class CsvScanner {
       let byte = chunk[i] as number;
       switch (state) {
         case QUOTED:
-          // Above the quote nothing is special in here; LF counts lines.
+          // Within quotes, no byte above the quote is special; LF counts lines.
           while (byte > QUOTE && ++i < to) byte = chunk[i] as number;
           if (i >= to) break;
           if (byte === QUOTE) state = AFTER_QUOTE;
@@ -214,7 +214,7 @@ export class CsvScanner {
           state = UNQUOTED;
           break;
         default:
-          // Above the comma nothing is special outside quotes.
+          // Outside quotes, no byte above the comma is special.
           if (byte > COMMA) {
             state = UNQUOTED;
             while (byte > COMMA && ++i < to) byte = chunk[i] as number;

@@ -16,7 +16,7 @@ import type { EventType, WebhookStatus } from './names.ts';
 export interface InvoiceHeader {
   readonly invoiceId: string;
   readonly partnerInvoiceId: string | null;
-  /** null for partner-level invoices, which sum all tenants (spec 2.9). */
+  /** The tenant that is billed; null for partner-level invoices, which sum all tenants (spec 2.9). */
   readonly tenantId: string | null;
   readonly partnerTenantId: string | null;
   readonly invoiceNumber: string;
@@ -38,7 +38,7 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
-/** The header as far as it could be read; always with the id (ADR 7). */
+/** The header as far as it could be read, which always has the invoice's id (ADR 7). */
 export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */

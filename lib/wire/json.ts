@@ -41,7 +41,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return !isLosslessNumber(value) && !(value instanceof Contradiction);
 }
 
-/** Uppermost first. A list of one is a wrapper; longer lists are not entered. */
+/** Yields the objects of each level, the uppermost level first. A list of one is a wrapper; longer lists are not entered. */
 export function* objectLevels(json: unknown, maxDepth: number): Generator<readonly JsonObject[]> {
   let level: readonly unknown[] = [json];
   for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
@@ -55,7 +55,7 @@ export function onlyOne(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? onlyOne(value[0]) : value;
 }
 
-/** The first five problems; never a value of `input`. */
+/** Describes the first five problems, never with a value of `input`. */
 export function describeIssues(error: z.ZodError, prefix: string, input: unknown): string {
   const first = error.issues.slice(0, 5).map((issue) => {
     const path = [prefix, ...issue.path.map(String)].filter((part) => part !== '').join('.');
@@ -124,7 +124,7 @@ export function mayBeIllFormed(json: string): boolean {
   return /\\u(?:d[89a-f]|0000)/i.test(json) || !json.isWellFormed();
 }
 
-/** Far more than envelopes and answers need (spec 2.4: two levels), far less than a stack allows. */
+/** The limit is far more than envelopes and answers need (spec 2.4: two levels), and far less than a stack allows. */
 export const MAX_JSON_DEPTH = 64;
 
 /** Checked before parsing, because parsers recurse. Also true for text that is not JSON. */

@@ -1,6 +1,6 @@
 /**
- * undefined: the value cannot be relied on. The delivery is not refused (ADR 7); the missing values are requested
- * from the service.
+ * These readers return undefined for a value that cannot be relied on. The delivery is not refused (ADR 7); the missing values are
+ * requested from the service.
  */
 
 import { createHash } from 'node:crypto';

@@ -13,8 +13,8 @@ export type WebhookStatus = keyof typeof RANK_OF_STATUS;
 export const WEBHOOK_STATUSES = Object.keys(RANK_OF_STATUS) as readonly WebhookStatus[];
 
 /**
- * Spec 6, with the status that the invoice has then (spec 3). A new type is one entry more; its rank is that of its
- * status.
+ * The types of events (spec 6), with the status that the invoice has then (spec 3). A new type is one entry more; its rank is that
+ * of its status.
  */
 export const EVENTS = {
   invoice_created: { status: 'draft', bringsFile: false },

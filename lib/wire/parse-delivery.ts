@@ -37,7 +37,7 @@ import {
 } from './lenient-values.ts';
 import { EVENT_TYPES, EVENTS, type EventType, PAYLOAD_SCHEMA_VERSION } from './names.ts';
 
-/** `envelope` is JSON text: digits exact, unknown fields kept, no URL with its query. */
+/** `envelope` is JSON text with exact digits and unknown fields, and with no query in any URL. */
 export type ParsedDelivery =
   | {
       readonly kind: 'event';
@@ -54,7 +54,7 @@ export type ParsedDelivery =
       readonly event: InvoiceEvent | null;
       readonly envelope: string;
     }
-  /** Well formed, but of an event type or schema version that this version does not know. */
+  /** The delivery is well formed, but of an event type or schema version that this version does not know. */
   | {
       readonly kind: 'unsupported';
       readonly code: 'unknown-event-type' | 'unknown-schema-version';
@@ -74,7 +74,7 @@ export type ParsedDelivery =
 
 export interface ParseDeliveryOptions {
   readonly wirePrefix: string;
-  /** Our own partner, for a delivery that names none; absent when it is not known. */
+  /** Our own partner, for a delivery that names none; left out while it is not known. */
   readonly partnerId?: string | undefined;
 }
 
@@ -231,7 +231,7 @@ function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): Even
   };
 }
 
-/** null unless all four fields can be read; then a new URL is requested (spec 4.3). */
+/** Returns null unless all four fields can be read; then a new URL is requested (spec 4.3). */
 function exportOf(payload: JsonObject): ExportLocation | null {
   const presignedUrl = readUrl(payload.presignedUrl);
   const presignedUrlExpiresAt = readInstant(payload.presignedUrlExpiresAt);

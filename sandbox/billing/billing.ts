@@ -56,12 +56,15 @@ export class Billing extends InvoiceBook {
     return this.invoice(invoice.invoiceId);
   }
 
-  /** No event (spec 6, rule 1). */
+  /** Sends no event: an invoice that waits for approval is not announced (spec 6, rule 1). */
   submit(invoiceId: string): Invoice {
     return this.#move(invoiceId, 'PENDING_APPROVAL');
   }
 
-  /** Without an export no event (spec 6, rule 6). The file is prepared first, so that status, file and event are written together. */
+  /**
+   * An approval whose export fails sends no event (spec 6, rule 6). The file is prepared first, so that status, file and event are
+   * written together.
+   */
   async approve(invoiceId: string): Promise<Invoice> {
     const { faults, activity } = this.#options;
     const pending = this.invoice(invoiceId);
@@ -90,7 +93,7 @@ export class Billing extends InvoiceBook {
     return this.approve(invoiceId);
   }
 
-  /** Without a fault and without an event. */
+  /** Exports the file again as it should be, without a fault and without sending an event. */
   async repair(invoiceId: string): Promise<Invoice> {
     const invoice = this.invoice(invoiceId);
     if (invoice.status !== 'APPROVED') {
@@ -115,7 +118,7 @@ export class Billing extends InvoiceBook {
     return receivers.map((registration) => deliveries.send(event, registration));
   }
 
-  /** To active and inactive registrations (spec 2.3). */
+  /** A test event may be sent to an inactive registration too (spec 2.3). */
   async testEvent(registrationId: string, eventType: EventType = 'invoice_finalized'): Promise<Delivery> {
     const { store, registrations, deliveries } = this.#options;
     const registration = registrations.get(registrationId);
@@ -129,7 +132,7 @@ export class Billing extends InvoiceBook {
     return deliveries.send(event, registration);
   }
 
-  /** null without an export (spec 4.3, 7). */
+  /** Returns null for an invoice without an export (spec 4.3, 7). */
   regenerate(invoiceId: string): FileLocation | null {
     const invoice = this.invoice(invoiceId);
     const file = invoice.exports.at(-1);

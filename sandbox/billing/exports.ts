@@ -38,7 +38,7 @@ export class Exports {
     return csvChunks(this.#book.csvSource(invoice), file.malformation);
   }
 
-  /** The caller stores the file together with the new status. */
+  /** Makes the file's size and hash; the caller stores them together with the new status of the invoice. */
   async prepare(invoice: Invoice, malformation: string | null): Promise<ExportFile> {
     const folder = invoice.file.key.slice(0, invoice.file.key.lastIndexOf('/'));
     const key = `${folder}/${invoice.exports.length + 1}.csv`;
@@ -55,7 +55,7 @@ export class Exports {
     return MALFORMATION_NAMES[Math.floor(draw * MALFORMATION_NAMES.length)] ?? 'empty-file';
   }
 
-  /** In the instants that the service writes; URLs expire by the right clock. */
+  /** The fault shifts the instants that the service writes; URLs expire by the right clock all the same. */
   skewMs(moment: Moment): number {
     const rule = this.#options.faults.strike('clock-skew', moment);
     return rule === null ? 0 : numberParam(rule, 'hours') * 3_600_000;

@@ -20,7 +20,7 @@ export class InvoiceBook {
     return [...this.#store.all('invoice').values()];
   }
 
-  /** @throws RefusalError when there is none */
+  /** @throws RefusalError when there is no such invoice */
   invoice(invoiceId: string): Invoice {
     const invoice = this.#store.get('invoice', invoiceId);
     if (invoice !== undefined) return invoice;
@@ -31,7 +31,7 @@ export class InvoiceBook {
     return [...this.#store.all('tenant').values()];
   }
 
-  /** By name, id or the partner's own id. @throws RefusalError when there is none */
+  /** A tenant is found by its name, its id or the partner's own id. @throws RefusalError when there is no such tenant */
   tenant(name: string): Tenant {
     const found = this.tenants().find((tenant) => namesOf(tenant).includes(name));
     if (found !== undefined) return found;

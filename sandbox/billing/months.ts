@@ -14,7 +14,7 @@ export interface PlannedInvoice {
 
 export interface Planted {
   readonly what: Finding;
-  /** From 1. */
+  /** Rows are counted from 1. */
   readonly rowNumber: number;
   /** Decimal text: the wrong part of the cost; for a credit, the credited amount. */
   readonly amount: string;
@@ -23,10 +23,10 @@ export interface Planted {
 interface MonthsRequest {
   readonly seed: number;
   readonly months: number;
-  /** Per invoice, without the planted ones. */
+  /** Shipments of one invoice, without the planted findings. */
   readonly shipments: number;
   readonly now: Date;
-  /** `[null]` for an enterprise partner, which has no tenants. */
+  /** The value is `[null]` for an enterprise partner, which has no tenants. */
   readonly tenants: readonly (Tenant | null)[];
 }
 
@@ -39,7 +39,7 @@ export function* planMonths(request: MonthsRequest): Generator<PlannedInvoice> {
     for (const [index, tenant] of tenants.entries()) {
       const earlier = before.get(index) ?? NOTHING_LEFT;
       before.delete(index);
-      // A month that was never billed.
+      // The third tenant was never billed for the middle month, so that the report of gaps finds it.
       if (index === 2 && months > 2 && month === Math.floor(months / 2)) continue;
       const random = randomFrom(request.seed, 'month', period.start, index);
       const { lines, leftOver } = billMonth({
@@ -197,10 +197,10 @@ function creditOf({ line, wrong }: BilledLine, what: Finding): BilledLine {
 }
 
 const CARRIERS = ['ups', 'fedex', 'usps', 'ontrac'] as const;
-/** Few of each, so that every price occurs often enough to be compared. */
+/** There are few zones and weights, so that every price occurs often enough to be compared. */
 const ZONES = [2, 5, 8] as const;
 const POUNDS = [1, 3, 8] as const;
-/** In cents. */
+/** Prices are in cents. */
 const SERVICES = [
   { name: 'GROUND', base: 620, zone: 85, pound: 42, min: 1_090 },
   { name: 'TWO_DAY', base: 1_420, zone: 160, pound: 95, min: 0 },
@@ -214,7 +214,7 @@ const ORIGINS = ['98101', '60607', '30301', '10001', '75201'] as const;
 const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
 const BULKY_AT = USUAL_ZONES.length;
 
-/** @param shippedOn a day of the period when it is left out */
+/** @param shippedOn the ship date; without one, a day of the period is drawn */
 function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
   const { random, tenant, period } = month;
   const usual = shippedOn === undefined ? USUAL_ZONES[at] : undefined;
@@ -258,7 +258,7 @@ function weightOf(
     : { billableWeight: fixedText(pounds * 10_000, 1), billableWeightUnit: 'LB' };
 }
 
-/** @param cents before prices were raised */
+/** @param cents the price before the general price increase */
 function pricedAt(
   cents: number,
   line: Omit<Shipment, 'billingCost'>,
@@ -271,7 +271,7 @@ function pricedAt(
   };
 }
 
-/** Rounded to the cent. */
+/** The product is rounded to the cent. */
 function times(text: string, hundredths: number): string {
   return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

@@ -58,7 +58,7 @@ function unsummed(book: InvoiceBook, currencyCode = 'USD'): readonly Invoice[] {
   );
 }
 
-/** By their names of spec 2.6; dates are `YYYY-MM-DD`. */
+/** Fields of the invoice by their names of spec 2.6; dates are `YYYY-MM-DD`. */
 export interface InvoiceSettings {
   readonly invoiceNumber?: string;
   readonly partnerInvoiceId?: string | null;
@@ -71,10 +71,10 @@ export interface InvoiceSettings {
 }
 
 export interface NewInvoice {
-  /** Name, id or the partner's own id; left out, the tenants take turns. */
+  /** The tenant's name, its id or the partner's own id; without it, the tenants take turns. */
   readonly tenant?: string;
   readonly partnerLevel?: boolean;
-  /** Left out, every invoice that no other sums. */
+  /** The invoices that a partner-level invoice sums; without it, every invoice that no other sums. */
   readonly sources?: readonly string[];
   /** How many rows to draw, or the rows themselves. */
   readonly shipments?: number | readonly Partial<Shipment>[];
@@ -162,7 +162,7 @@ function planDates(
   };
 }
 
-/** null for two invoices in three (spec 2.6). */
+/** Two invoices in three have no reference of the partner, so that clients meet null (spec 2.6). */
 function ownReference(sequence: number): string | null {
   return sequence % 3 === 0 ? `PO-${String(sequence).padStart(5, '0')}` : null;
 }

@@ -1,4 +1,4 @@
-/** Spec 3, additional rule. */
+/** Schedules that create and approve invoices by themselves (spec 3, additional rule). */
 
 import type { Core } from '../core.ts';
 import type { Invoice, Schedule } from '../model.ts';
@@ -6,7 +6,7 @@ import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse } from '../refusal.ts';
 import type { Billing } from './billing.ts';
 
-/** Tenants by name, id or the partner's own id; `everySeconds` is at least 1. */
+/** Tenants are given by name, id or the partner's own id; `everySeconds` is at least 1. */
 export type NewSchedule = Pick<Schedule, 'name'> & Partial<Omit<Schedule, 'scheduleId' | 'lastRunAt'>>;
 
 export type SchedulesOptions = Core & { readonly billing: Billing };
@@ -25,7 +25,7 @@ export class Schedules {
     return [...this.#options.store.all('schedule').values()];
   }
 
-  /** @throws RefusalError when there is none */
+  /** @throws RefusalError when there is no such schedule */
   get(scheduleId: string): Schedule {
     const schedule = this.#options.store.get('schedule', scheduleId);
     if (schedule !== undefined) return schedule;

@@ -24,7 +24,7 @@ export interface Webhook extends WebhookSettings {
 }
 
 export interface InvoiceRequest {
-  /** Tenant id; without it the service chooses. */
+  /** The tenant's id; without it the service chooses a tenant. */
   readonly tenant?: string;
   readonly partnerLevel?: boolean;
   readonly sources?: readonly string[];
@@ -70,7 +70,7 @@ export class Application {
     return partner.name;
   }
 
-  /** Empty for partners that do not use the tenant feature. */
+  /** The list is empty for partners that do not use the tenant feature. */
   tenants(): Promise<readonly Tenant[]> {
     return this.#call('GET', '/tenants');
   }
@@ -137,7 +137,7 @@ export class Application {
   }: {
     readonly autoApprove: boolean;
     readonly tenants: 'all' | readonly string[];
-    /** By tenant id, where auto-approve differs. */
+    /** Tenants, by id, whose auto-approval differs from that of the account. */
     readonly overrides: Readonly<Record<string, boolean>>;
   }): Promise<readonly ApplicationInvoice[]> {
     const schedule = { name: 'Conformance', autoApprove, tenants, tenantOverrides: overrides, shipments: 2 };
@@ -147,7 +147,7 @@ export class Application {
     return invoices;
   }
 
-  /** Spec 6, rule 6. */
+  /** Makes the next export of the invoice fail, after which no event may be sent (spec 6, rule 6). */
   async failExport(invoiceId: string): Promise<void> {
     await this.#call('POST', '/faults', { name: 'export-failure', count: 1, target: { invoiceId } });
   }

@@ -35,7 +35,7 @@ export function rowsOf({ body }: Pick<Answer, 'body'>): readonly CsvRow[] {
   }
 }
 
-/** Line ends outside quotes. */
+/** Counts the line ends outside of quotes. */
 export function lineEnds(body: Buffer): { readonly crlf: number; readonly lf: number; readonly cr: number } {
   const counts = { crlf: 0, lf: 0, cr: 0 };
   let isQuoted = false;

@@ -9,7 +9,7 @@ import { SkippedRuleError, type SuiteContext, skip } from './suite-context.ts';
 export interface Finding {
   readonly section: string;
   readonly question: string;
-  /** null when there is none. */
+  /** What was found in place of the expected value; null when nothing was there. */
   readonly found: string | null;
   readonly reason: string | null;
 }

@@ -1,4 +1,4 @@
-/** Without retries, redirects or decompression, so that a rule sees the answer unchanged. */
+/** Requests of the suite have no retries, redirects or decompression, so that a rule sees the answer unchanged. */
 
 import { isLosslessNumber, parse } from 'lossless-json';
 import { Agent, request } from 'undici';
@@ -12,7 +12,7 @@ export interface Call {
 
 export interface Answer {
   readonly status: number;
-  /** Names in lower case; repeated headers are joined with a comma. */
+  /** Header names are in lower case; repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
@@ -70,7 +70,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
-/** null for everything but a JSON number. */
+/** Returns null for everything but a JSON number. */
 export function digitsOf(value: unknown): string | null {
   return isLosslessNumber(value) ? value.toString() : null;
 }

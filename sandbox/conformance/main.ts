@@ -92,7 +92,7 @@ async function startOwn(options: Options) {
     startSandbox(),
     startSandbox({ ...short, wirePrefix: 'service', partnerKind: 'enterprise' }),
   ]);
-  // Without the credentials of production: the suite tries those of the test account there.
+  // The credentials of production are left out, because the suite tries those of the test account there.
   const { baseUrl, authUrl } = target.production;
   return {
     options: { target, shortLived, otherEnvironment: { baseUrl, authUrl } },

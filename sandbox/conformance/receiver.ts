@@ -16,18 +16,18 @@ export interface ReceivedRequest {
   readonly payload: Readonly<Record<string, unknown>>;
   readonly eventId: string;
   readonly eventType: string;
-  /** null when the payload names none. */
+  /** The invoice that the payload names; null when it names none. */
   readonly invoiceId: string | null;
 }
 
 export interface Reply {
-  /** `hang` never answers. */
+  /** The status of the answer; with `hang`, the receiver never answers. */
   readonly status: number | 'hang';
   readonly body?: string;
   readonly afterMs?: number;
 }
 
-/** @param attempt from 1, for one event */
+/** @param attempt deliveries of one event are counted from 1 */
 export type Choose = (received: ReceivedRequest, attempt: number) => Reply;
 
 const POLL_MS = 20;
@@ -60,7 +60,7 @@ export class Receiver {
     return this.#received.get(path) ?? [];
   }
 
-  /** Resolves with what was received, however little, when the time is over. */
+  /** When the time is over, resolves with what was received, however little. */
   async wait(path: string, isEnough: (received: readonly ReceivedRequest[]) => boolean, withinMs: number) {
     const deadline = performance.now() + withinMs;
     while (!isEnough(this.received(path)) && performance.now() < deadline) await sleep(POLL_MS);

@@ -47,11 +47,11 @@ export type Verdict = 'pass' | 'fail' | 'skipped';
 
 export interface Row {
   readonly section: string;
-  /** Stable, for `--only` and for scripts. */
+  /** A rule's id never changes, because `--only` and scripts name it. */
   readonly id: string;
   readonly rule: string;
   readonly verdict: Verdict;
-  /** For a skipped rule the reason. */
+  /** What was seen; for a skipped rule, the reason. */
   readonly seen: string;
 }
 

@@ -12,7 +12,7 @@ export interface ServiceOptions {
 }
 
 export interface TokenRequest {
-  /** null sends no Authorization at all. */
+  /** With null, no Authorization header is sent. */
   readonly authorization?: string | null;
   readonly contentType?: string;
   readonly body?: string;
@@ -59,7 +59,7 @@ export class Service {
     return this.#token;
   }
 
-  /** With a valid token, or with the given headers instead. */
+  /** The call has a valid token, or the given headers instead. */
   async call(call: Omit<Call, 'url'> & { readonly path: string }): Promise<Answer> {
     const { path, headers, ...rest } = call;
     const own = headers ?? { authorization: `Bearer ${await this.token()}` };

@@ -29,7 +29,7 @@ export interface Endpoint {
 }
 
 export interface EndpointSettings extends Partial<WebhookSettings> {
-  /** The context's own when left out. */
+  /** The application that creates the invoice; without it, that of the context. */
   readonly at?: Application;
   readonly reply?: Choose;
   readonly active?: boolean;
@@ -59,7 +59,7 @@ export async function receive(
   return all.filter(isOurs);
 }
 
-/** @throws BrokenRuleError when it does not arrive */
+/** @throws BrokenRuleError when the event does not arrive */
 export async function receiveEvent(
   context: SuiteContext,
   path: string,
@@ -96,7 +96,7 @@ export interface PartnerInvoice extends ApprovedInvoice {
   readonly sources: readonly ApplicationInvoice[];
 }
 
-/** Spec 2.9. */
+/** Makes an invoice of the partner itself, which sums those of its tenants (spec 2.9). */
 export async function partnerInvoice(context: SuiteContext): Promise<PartnerInvoice> {
   const { application } = context;
   const { path } = await openEndpoint(context);
@@ -124,7 +124,7 @@ export async function canceledInvoice(
   return { ...approved, voided, received: await receive(context, { path, invoiceId, count: 3 }) };
 }
 
-/** Spec 6, rule 6. */
+/** Makes an approved invoice whose export has failed (spec 6, rule 6). */
 export async function unexportedInvoice(context: SuiteContext) {
   const { application } = context;
   const { path } = await openEndpoint(context);

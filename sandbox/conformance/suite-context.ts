@@ -11,15 +11,15 @@ export interface ShortLivedService {
 export interface SuiteContext {
   readonly service: Service;
   readonly hasApplication: boolean;
-  /** @throws SkippedRuleError on a real account, where nothing may be changed; so do the next two */
+  /** This member and the next two refuse on a real account, where nothing may be changed. @throws SkippedRuleError */
   readonly application: Application;
   readonly receiver: Receiver;
   readonly shortLived: ShortLivedService;
   /** Called with this environment's credentials (spec 5). */
   readonly otherEnvironment: Service | null;
-  /** Finalized invoices of a real account that may be read. */
+  /** Ids of finalized invoices of a real account that the suite may read. */
   readonly invoiceIds: readonly string[];
-  /** Spec 8: 30 seconds. */
+  /** How long an endpoint may take to answer a delivery: 30 seconds (spec 8). */
   readonly responseLimitMs: number;
   /** Longest wait that still counts as brief (spec 8). */
   readonly briefDelayMs: number;
@@ -33,13 +33,13 @@ export function skip(reason: string): never {
 export interface Target extends Omit<ServiceOptions, 'http'> {
   /** Trusted instead of the system's CAs; null keeps those. */
   readonly caPem: string | null;
-  /** null on a real account, where nothing may be changed. */
+  /** The address of the admin API; null on a real account, where nothing may be changed. */
   readonly adminUrl: string | null;
 }
 
 export interface OpenContextOptions {
   readonly target: Target;
-  /** Short lives, neutral spelling, a partner without tenants. */
+  /** A second sandbox with short-lived tokens and URLs, neutral names of fields and a partner without tenants. */
   readonly shortLived?: Target;
   readonly otherEnvironment?: Pick<Target, 'baseUrl' | 'authUrl'>;
   readonly invoiceIds?: readonly string[];

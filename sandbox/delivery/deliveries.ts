@@ -14,7 +14,7 @@ export type DeliveriesOptions = Core & {
 };
 
 const ATTEMPTS = 2;
-/** The oldest finished ones are removed. */
+/** Beyond this number, the oldest finished deliveries are removed. */
 const MAX_DELIVERIES = 50_000;
 
 export class Deliveries {
@@ -29,12 +29,12 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** Newest last. */
+  /** The newest delivery is the last. */
   list(): readonly Delivery[] {
     return [...this.#options.store.all('delivery').values()];
   }
 
-  /** Returns at once; `idle` resolves when it is over. */
+  /** Returns before the delivery is made; `idle` resolves when it has ended. */
   send(event: BillingEvent, registration: Registration): Delivery {
     const delivery: Delivery = {
       deliveryId: randomUUID(),
@@ -181,7 +181,7 @@ export class Deliveries {
     this.#held.get(sequenceOf(delivery))?.abort();
   }
 
-  /** A delivery that arrives while another is held is the later event: it overtakes. */
+  /** A delivery that arrives while another one is held is the later event, and overtakes the held one. */
   async #holdForLater(delivery: Delivery, maxMs: number): Promise<void> {
     const sequence = sequenceOf(delivery);
     if (this.#held.has(sequence)) return;
@@ -232,7 +232,7 @@ function sequenceOf({ invoiceId, registrationId }: Delivery): string {
   return `${registrationId} ${invoiceId}`;
 }
 
-/** Thousands of deliveries wait for its signal, which is no leak. */
+/** Thousands of deliveries wait for this signal; without a higher limit of listeners, Node would warn of a leak. */
 function stopController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);

@@ -3,7 +3,7 @@ import { type Faults, type Moment, numberParam } from '../faults/faults.ts';
 import type { BillingEvent, EventType, Invoice, Partner, StatedTotals } from '../model.ts';
 import { type ExactNumber, moneyText, parseMoney } from '../money.ts';
 
-/** Spec 2.7, 4.3. */
+/** The presigned URL of a file and when it expires (spec 2.7, 4.3). */
 export interface FileLocation {
   readonly presignedUrl: string;
   readonly presignedUrlExpiresAt: string;
@@ -19,10 +19,10 @@ export interface EventParts {
   readonly invoice: Invoice;
   readonly partnerTenantId: string | null;
   readonly wirePrefix: string;
-  /** For types that bring a file only. */
+  /** Where the file is; null for types of events that bring no file. */
   readonly location: FileLocation | null;
   readonly testEvent: boolean;
-  /** Added to the timestamp, by a fault. */
+  /** Milliseconds that a fault adds to the event's timestamp. */
   readonly skewMs: number;
 }
 
@@ -63,7 +63,7 @@ export function ofUnknownType(event: BillingEvent, eventId: string, eventType: s
   return { ...event, eventId, eventType, body };
 }
 
-/** null when no fault strikes. */
+/** Returns null when no fault strikes. */
 export function strikeTotals(faults: Faults, moment: Moment, invoice: Invoice): StatedTotals | null {
   const totals = faults.strike('wrong-totals', moment);
   const currency = faults.strike('other-currency', moment);

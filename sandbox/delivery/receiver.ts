@@ -5,7 +5,7 @@ import type { DeliveryAttempt, Registration } from '../model.ts';
 
 export type AttemptResult = Pick<DeliveryAttempt, 'status' | 'error' | 'responseBody'>;
 
-/** Per endpoint, so that a slow endpoint delays only its own deliveries. */
+/** Each endpoint has this many connections, so that a slow endpoint delays only its own deliveries. */
 const CONNECTIONS = 16;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 const MAX_LOGGED_CHARACTERS = 2_000;
@@ -32,7 +32,7 @@ export class Receiver {
     });
   }
 
-  /** In the order of the calls. */
+  /** Calls that wait for a connection get one in the order in which they were made. */
   async withConnection<T>(work: () => Promise<T>): Promise<T> {
     if (this.#busy < CONNECTIONS) this.#busy += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -66,7 +66,7 @@ export class Receiver {
     }
   }
 
-  /** Requests in progress end with an error. */
+  /** Closing ends requests in progress with an error. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
@@ -93,7 +93,7 @@ async function* firstHalf(bytes: Buffer): AsyncGenerator<Buffer> {
   throw new Error('The connection broke off inside the body (fault).');
 }
 
-/** The rest of a long answer is not read. */
+/** Only the start of a long answer is read. */
 async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -3,13 +3,13 @@ import { type BillingEvent, EVENT_TYPES, type EventType, type Registration } fro
 import { uuidFrom } from '../randomness.ts';
 import { RefusalError, refuse, requireBilling } from '../refusal.ts';
 
-/** Tenants by name, id or the partner's own id. */
+/** Tenants are given by name, id or the partner's own id. */
 export type NewRegistration = Pick<Registration, 'name' | 'url'> &
   Partial<Pick<Registration, 'tenants' | 'headers' | 'caPem'>> & { readonly eventTypes?: readonly string[] };
 
 export type RegistrationsOptions = Core & { readonly findTenantId: (name: string) => string };
 
-/** A custom one of these would break the request. */
+/** Headers that a registration may not set, because another value would break the request. */
 const RESERVED_HEADERS = ['host', 'content-length', 'transfer-encoding', 'connection', 'expect', 'upgrade'];
 
 export class Registrations {
@@ -23,14 +23,14 @@ export class Registrations {
     return [...this.#options.store.all('registration').values()];
   }
 
-  /** @throws RefusalError when there is none */
+  /** @throws RefusalError when there is no such registration */
   get(registrationId: string): Registration {
     const registration = this.#options.store.get('registration', registrationId);
     if (registration !== undefined) return registration;
     throw new RefusalError('not_found', `There is no webhook registration "${registrationId}".`);
   }
 
-  /** Inactive by default, so that it can be tested first. @throws RefusalError with the setting */
+  /** A registration is inactive by default, so that it can be tested first. @throws RefusalError naming the invalid setting */
   add({ active = false, ...settings }: NewRegistration & { readonly active?: boolean }): Registration {
     const { store, seed, now, hasBilling } = this.#options;
     requireBilling(hasBilling);

@@ -14,7 +14,7 @@ export type Place = (typeof PLACES)[number];
 export interface FaultDefinition {
   readonly description: string;
   readonly places: readonly Place[];
-  /** The places of a rule that names no endpoint. */
+  /** Where the fault strikes when its rule names no endpoint. */
   readonly defaultPlaces: readonly Place[];
   readonly params: Readonly<Record<string, string | number | boolean>>;
 }

@@ -16,13 +16,13 @@ export type NewFault = Partial<Pick<FaultRule, 'rate' | 'after' | 'target' | 'se
 export interface Moment {
   readonly place: Place;
   readonly invoiceId?: string | undefined;
-  /** The names by which a rule may name the tenant. */
+  /** The names by which a rule may name the tenant of this moment. */
   readonly tenantNames?: readonly string[] | undefined;
   readonly eventType?: string | undefined;
   readonly registrationId?: string | undefined;
 }
 
-/** `add` has made sure that it is a number. */
+/** `add` has refused any rule whose parameter is not a number. */
 export function numberParam(rule: FaultRule, name: string): number {
   return Number(rule.params[name]);
 }
@@ -32,7 +32,7 @@ export function switchParam(rule: FaultRule, name: string): boolean {
   return rule.params[name] === true || rule.params[name] === 'true';
 }
 
-/** Empty for a rule without a target, which strikes at the default places of its fault. */
+/** The list is empty for a rule without an endpoint, which strikes at the default places of its fault. */
 function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
   if (target.endpoint === undefined) return [];
   return typeof target.endpoint === 'string' ? [target.endpoint] : target.endpoint;
@@ -40,7 +40,7 @@ function placesOf({ target }: Pick<FaultRule, 'target'>): readonly Place[] {
 
 export class Faults {
   readonly #options: Core;
-  /** Makes the draws of one moment differ from the next. */
+  /** How often each rule has matched: the count makes one draw differ from the next. */
   readonly #matchCounts = new Map<string, number>();
 
   constructor(options: Core) {
@@ -84,7 +84,7 @@ export class Faults {
     return [...this.#options.store.all('fault').values()];
   }
 
-  /** Without an id all rules. @throws RefusalError when there is no such rule */
+  /** Without an id, all rules are cleared. @throws RefusalError when there is no such rule */
   clear(faultId?: string): void {
     const { store } = this.#options;
     if (faultId !== undefined && store.get('fault', faultId) === undefined) {
@@ -101,7 +101,7 @@ export class Faults {
     this.clear();
   }
 
-  /** null: none strikes. Counts the strike. */
+  /** Returns the first rule that strikes, and counts the strike; null when none does. */
   strike(name: FaultName, moment: Moment): FaultRule | null {
     for (const rule of this.#options.store.all('fault').values()) {
       if (rule.name === name && this.#matches(rule, moment) && this.#draw(rule, moment)) return rule;

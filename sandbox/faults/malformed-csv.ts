@@ -14,7 +14,7 @@ export interface Malformation {
   readonly write: (parts: Parts) => Iterable<string | Buffer>;
 }
 
-/** A right row precedes the changed one. In a file of one row it is that row. */
+/** The second row is the one that is malformed, so that a right row precedes it; in a file of one row it is that row. */
 const CHANGED_ROW = 1;
 
 export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
@@ -181,7 +181,7 @@ function lastField(description: string, bytes: Buffer): Malformation {
   };
 }
 
-/** Line ends inside quoted fields are text. */
+/** Replaces the line ends of records; those inside quoted fields are text and stay. */
 function endings(description: string, end: string): Malformation {
   return { description, write: (parts) => records(parts).map((text) => text.replace(/\r\n$/, end)) };
 }

@@ -40,13 +40,13 @@ export async function adminRoutes(
   app.addHook('onSend', async () => account.store.flush());
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => sendError(error, reply));
 
-  // A missing body means the same as an empty one.
+  // A request without a body means the same as one with an empty object.
   app.addHook('preValidation', async (request) => {
     request.body ??= {};
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    // Its panels set styles of their own elements.
+    // The panels of the interactive page set styles of their own elements.
     staticCSP:
       "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; " +
       "base-uri 'none'; frame-ancestors 'none'",

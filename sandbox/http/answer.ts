@@ -11,7 +11,7 @@ import type { FaultRule } from '../model.ts';
 export type Strike = (name: FaultName) => FaultRule | null;
 
 export interface Shaped extends Answer {
-  /** Sends this many bytes, then breaks the connection. */
+  /** The number of bytes after which the connection breaks. */
   readonly cutAt?: number;
   readonly endCleanly?: boolean;
   readonly hideLength?: boolean;
@@ -72,7 +72,7 @@ function withoutLength({ length: _, ...rest }: Answer): Answer {
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A stream has its exact length if it is known. */
+  /** `length` is the exact number of bytes of a stream, if it is known. */
   readonly body: string | Buffer | Iterable<Buffer> | AsyncIterable<Buffer>;
   readonly length?: number;
 }
@@ -85,7 +85,7 @@ export interface Exchange {
 
 const FAULT_MESSAGE = 'This answer is a fault of the sandbox.';
 
-/** In the order in which they are tried. */
+/** Faults that replace an answer, in the order in which they are tried. */
 const INSTEAD: Readonly<Partial<Record<FaultName, (rule: FaultRule, moment: Moment) => Answer>>> = {
   unauthorized: refusal(401, 'invalid_token', 'The access token expired'),
   forbidden: refusal(403, 'forbidden'),
@@ -192,10 +192,10 @@ async function write({ reply, account }: Exchange, shaped: Shaped): Promise<void
   try {
     await pipeline(cutOff(dripped(shaped), shaped.cutAt), raw, { end: isWhole });
   } catch {
-    // The reader is gone.
+    // The write failed because the reader has closed the connection.
     return;
   }
-  // Flushes the written bytes first.
+  // An empty write resolves once the bytes before it are flushed, after which the connection is broken.
   if (!isWhole) raw.write('', () => setTimeout(() => raw.destroy(), 20));
 }
 

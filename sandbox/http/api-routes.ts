@@ -104,7 +104,10 @@ function* detailsChunks(account: Account, invoice: Invoice, head: string): Gener
   yield Buffer.from(`${text}]}`);
 }
 
-/** The fallback when the event did not come: it needs an approval but no export (spec 4.5). */
+/**
+ * Serves the CSV without a presigned URL, for a client that has missed the event: the invoice must be approved but needs no export
+ * (spec 4.5).
+ */
 function exportCsv(account: Account, invoiceId: string): Answer {
   const invoice = find(account, invoiceId);
   if (invoice === null) return notFound('The invoice does not exist');
@@ -132,7 +135,7 @@ function notFound(description: string): Answer {
   return problem(404, 'not_found', description);
 }
 
-/** The spec leaves the shape open (spec 1). */
+/** The answer for an account without the billing feature, whose shape the spec leaves open (spec 1). */
 function withoutFeature(): Answer {
   return problem(403, 'forbidden', 'The billing feature is not enabled for this account');
 }

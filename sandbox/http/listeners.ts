@@ -75,12 +75,12 @@ function createServer({ certPem, keyPem }: ServiceKeys): FastifyInstance {
     forceCloseConnections: true,
     bodyLimit: 64 * 1024 * 1024,
     exposeHeadRoutes: false,
-    // A number in the place of text, or an unknown field, is an error.
+    // Validation refuses a number in the place of text and any unknown field.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allowUnionTypes: true } },
   }) as unknown as FastifyInstance;
 }
 
-/** A requested port has to be free; the port of the last start is used if it is free. */
+/** A requested port must be free, or the start fails; the port of the last start is used if it is free. */
 async function listen(
   app: FastifyInstance,
   host: string,
@@ -100,7 +100,7 @@ function portOf(app: FastifyInstance): number {
   return (app.server.address() as AddressInfo).port;
 }
 
-/** Empty when the file is missing or damaged. */
+/** Without a readable file of the last ports, there are none. */
 function readPorts(path: string): Partial<Ports> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Ports;

@@ -29,7 +29,7 @@ export type TokensOptions = Pick<
   AccountOptions,
   'signingSecret' | 'environment' | 'tokenLifetimeSeconds' | 'now'
 > & {
-  /** Epoch milliseconds. */
+  /** Tokens issued up to this instant (epoch milliseconds) are revoked. */
   readonly revokedUpTo: () => number;
 };
 
@@ -56,7 +56,7 @@ export class Tokens {
     return { accessToken, expiresInSeconds: tokenLifetimeSeconds };
   }
 
-  /** null: valid; else why not. */
+  /** Returns null for a valid token, and otherwise the reason of the refusal. */
   check(token: string): string | null {
     const bytes = Buffer.from(token, 'base64');
     if (bytes.length !== CLAIMS_BYTES + SIGNATURE_BYTES || bytes.toString('base64') !== token) {
@@ -81,7 +81,7 @@ export class Tokens {
   }
 }
 
-/** In constant time. */
+/** Compares in constant time, so that the duration reveals nothing of the secret. */
 export function sameSecret(one: string, other: string): boolean {
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -120,7 +120,9 @@ export function openFolderSettings(
   return settings;
 }
 
-/** Created once for a data folder, so clients keep trusting it and URLs stay valid across restarts. */
+/**
+ * Keys and certificate are created once for a data folder, so that clients keep trusting it and URLs stay valid across restarts.
+ */
 export async function openKeys(dataDir: string, host: string): Promise<ServiceKeys> {
   const path = join(dataDir, 'keys.json');
   if (existsSync(path)) {

@@ -22,7 +22,7 @@ export interface Kinds {
   delivery: Delivery;
   fault: FaultRule;
   apiKey: ApiKey;
-  /** Counters, and when tokens were revoked. */
+  /** Counters, and the instant up to which tokens were revoked. */
   value: { readonly value: number | string };
 }
 
@@ -64,7 +64,7 @@ export class Store {
     if (lines > COMPACT_FROM_LINES && lines > 2 * size) this.#rewrite();
   }
 
-  /** In the order they were first put. */
+  /** Objects are in the order in which they were first put. */
   all<K extends Kind>(kind: K): ReadonlyMap<string, Kinds[K]> {
     return this.#all[kind];
   }
@@ -90,7 +90,7 @@ export class Store {
     this.#rewrite();
   }
 
-  /** From 1. */
+  /** Returns the next number of this name, from 1. */
   count(name: string): number {
     const last = this.#all.value.get(name)?.value;
     const value = (typeof last === 'number' ? last : 0) + 1;
@@ -98,7 +98,7 @@ export class Store {
     return value;
   }
 
-  /** To the operating system, which keeps the changes even when this process is killed. */
+  /** Hands the changes to the operating system, which keeps them even when this process is killed. */
   flush(): void {
     if (this.#pending.length === 0) return;
     const text = this.#pending.join('');
@@ -155,7 +155,7 @@ export class Store {
   }
 }
 
-/** null when a field was removed, which only the whole object can express. */
+/** Returns null when a field was removed, because only the whole object can express a removal. */
 function changedFields(before: object, after: object): object | null {
   const current = after as Readonly<Record<string, unknown>>;
   if (Object.keys(before).some((name) => current[name] === undefined)) return null;

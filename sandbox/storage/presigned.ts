@@ -17,7 +17,7 @@ export function presign({ storageUrl, signingSecret, key, expiresAt }: PresignOp
   return `${storageUrl}/${key}?${EXPIRES}=${expires}&${SIGNATURE}=${sign(signingSecret, key, expires)}`;
 }
 
-/** null when the request may read the object. */
+/** Returns null when the request may read the object, and otherwise the refusal. */
 export function refusePresigned(
   query: Readonly<Record<string, unknown>>,
   { signingSecret, key, now }: { signingSecret: string; key: string; now: Date },

@@ -1,6 +1,6 @@
 /**
- * One at a time, so that memory does not depend on the number of rows. The texts have commas, quotes, line breaks, leading zeros,
- * other alphabets, and text that a spreadsheet would run as a formula.
+ * Rows are generated one at a time, so that memory does not depend on their number. The texts have commas, quotes, line breaks,
+ * leading zeros, other alphabets, and text that a spreadsheet would run as a formula.
  */
 
 import type { Invoice, Shipment } from '../model.ts';
@@ -150,7 +150,7 @@ function daysBetween(from: string, to: string): string[] {
 
 const DAY_MS = 86_400_000;
 
-/** `YYYY-MM-DD`, in UTC. */
+/** Dates are `YYYY-MM-DD`, in UTC. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }

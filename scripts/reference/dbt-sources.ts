@@ -1,4 +1,4 @@
-/** docs/examples/dbt/models/sources.yml: the views of `reports.duckdb` as sources of dbt. */
+/** Generates docs/examples/dbt/models/sources.yml, which declares the views of `reports.duckdb` as sources of dbt. */
 
 import { stringify } from 'yaml';
 import { CSV_COLUMNS } from '../../lib/wire/csv-file.ts';

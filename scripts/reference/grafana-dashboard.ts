@@ -2,7 +2,7 @@ interface Panel {
   readonly title: string;
   readonly kind: 'stat' | 'timeseries' | 'table';
   readonly unit?: 'short' | 's' | 'bytes' | 'percentunit' | 'dateTimeFromNow';
-  /** Expression by legend; `$instance` is the selected instance. */
+  /** The expressions of a panel by their legends; `$instance` is the selected instance. */
   readonly queries: Readonly<Record<string, string>>;
   readonly width: number;
   readonly redFrom?: number;

@@ -34,9 +34,9 @@ export interface InboxEntry {
   readonly receivedAt: string;
   readonly invoiceId: string | null;
   readonly code: string | null;
-  /** Forwarded before other events of the invoice. */
+  /** A void is forwarded before other events of its invoice. */
   readonly isVoid?: boolean | undefined;
-  /** Digest of what the event states; another one under the same id is another event. */
+  /** The digest of what the event states: another content under the same id is another event. */
   readonly content?: string | undefined;
 }
 
@@ -49,9 +49,12 @@ export interface Inbox {
   /** Durable before it resolves, also for `duplicate`. @throws FsyncError, or the system's error */
   accept(entry: InboxEntry, body: Uint8Array, parsed?: ParsedDelivery): Promise<Accepted>;
   pending(isKnown?: (key: string) => boolean): Promise<readonly InboxEntry[]>;
-  /** null when it was trimmed meanwhile. */
+  /** Returns null when the entry was trimmed meanwhile. */
   read(entry: InboxEntry): Promise<Uint8Array | null>;
-  /** `as` records it as another kind: a foreign partner found late. */
+  /**
+   * Removes the body and leaves a marker. With `as`, the delivery is recorded as another kind, such as a foreign partner found
+   * late.
+   */
   trim(entry: InboxEntry, as?: DeliveryKind): Promise<void>;
   has(entry: Pick<InboxEntry, 'kind' | 'eventId'>): Promise<'pending' | 'done' | 'no'>;
   onAccepted(listener: OnAccepted): () => void;
@@ -185,7 +188,7 @@ export async function openInbox(
   };
 }
 
-/** Returned, because the other parts of the group have their names already. */
+/** The error is returned and not thrown, because the other parts of the group have their names already. */
 function linkOnce(from: string, to: string): boolean | Error {
   try {
     linkSync(from, to);
@@ -203,7 +206,7 @@ function removeTemporary(path: string): void {
   } catch {}
 }
 
-/** null: no file, or a folder or a circle of links in its place. */
+/** Returns null when there is no file, or a folder or a circle of links in its place. */
 export function readOrNull(path: string): Buffer | null {
   try {
     return readFileSync(path);
@@ -219,7 +222,7 @@ export function keyOf(entry: { readonly kind: DeliveryKind; readonly eventId: st
   return entry.kind === 'event' ? id : `${entry.kind}.${id}`;
 }
 
-/** null for a name that is not an entry's, e.g. a file manager's `.DS_Store`. */
+/** Returns null for a name that is not an entry's, for example a file manager's `.DS_Store`. */
 export function parseKey(name: string): { readonly kind: DeliveryKind; readonly eventId: string } | null {
   const [, kind = 'event', eventId] = /^(?:(test|refused)\.)?([0-9a-z][0-9a-z_-]{1,127})$/.exec(name) ?? [];
   return eventId === undefined ? null : { kind: kind as DeliveryKind, eventId };
@@ -256,7 +259,7 @@ const Head = z.object({
   sequence: z.number(),
 });
 
-/** null when the entry's first line is damaged, or is that of another entry; its body may be intact. */
+/** Returns null when the entry's first line is damaged, or is that of another entry; the body may be intact. */
 function decodeEntry(key: string, file: Uint8Array): StoredEntry | null {
   const bytes = partOf(key, file);
   const head = Head.safeParse(firstLineOf(bytes));
@@ -274,7 +277,7 @@ function damagedEntry(key: string, path: string): StoredEntry {
   return { entry: { ...named, receivedAt, invoiceId: null, code: null }, sequence: 0 };
 }
 
-/** Works when the entry's first line is damaged, too. */
+/** The body is found when the entry's first line is damaged, too. */
 export function decodeBody(key: string, file: Uint8Array): Uint8Array {
   const bytes = partOf(key, file);
   return bytes.subarray(bytes.indexOf(0x0a) + 1);
@@ -285,7 +288,7 @@ const Together = z.object({
   together: z.array(z.object({ key: z.string(), sizeBytes: z.int().nonnegative() })),
 });
 
-/** The whole file when its index is damaged. */
+/** Returns the whole file when its index is damaged. */
 function partOf(key: string, file: Uint8Array): Uint8Array {
   if (!BEGIN_TOGETHER.equals(file.subarray(0, BEGIN_TOGETHER.length))) return file;
   const index = Together.safeParse(firstLineOf(file));

@@ -92,7 +92,7 @@ async function readItem(
   const headEnd = bytes.indexOf(0x0a);
   const body = bytes.subarray(headEnd + 1);
   const item = parseDescription(id, bytes.subarray(0, Math.max(headEnd, 0))) ?? {
-    // Listed, so that a person can read the body and discard it.
+    // An item with a damaged description is listed too, so that a person can read the body and discard it.
     ...{ quarantineId: id, kind: id.startsWith('f') ? 'file' : 'delivery', sizeBytes: body.length },
     ...{ code: 'description-damaged', at: (await stat(path)).mtime.toISOString() },
     reason: 'The description of this item is damaged; its bytes are kept as received.',

@@ -44,7 +44,10 @@ export interface BackfillHandle {
 }
 
 const DEFAULT_CONCURRENCY = 20;
-/** 39 bytes an id: far below the limits of a payload and a history. At the end of each batch, few invoices run at once. */
+/**
+ * An id has 39 bytes, so a batch stays far below the limits of a payload and a history. At the end of each batch, few invoices run
+ * at once.
+ */
 const BATCH_SIZE = 1_000;
 
 export async function startBackfill(

@@ -109,7 +109,7 @@ const Query = z.object({
 
 const PATIENCE_MS = 1_000;
 
-/** Waits a moment; null when the work goes on, whose result a later request receives. @throws the error of the work */
+/** Waits a moment for the result; null when the work goes on, so that a later request receives it. @throws the error of the work */
 export function soon<T>(work: Promise<T>): Promise<T | null> {
   work.catch(() => undefined);
   return Promise.race([work, sleep(PATIENCE_MS, null, { ref: false })]);

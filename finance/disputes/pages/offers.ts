@@ -25,7 +25,7 @@ export async function offerClaims(disputes: Disputes, form: URLSearchParams): Pr
   return offerLines(disputes, found, finding);
 }
 
-/** @param from for the audit log @throws ClaimError none can be claimed */
+/** @param from the page that had the form, for the audit log @throws ClaimError no line can be claimed */
 export function offerLines(disputes: Disputes, found: readonly Claimable[], from: string): Offered {
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
@@ -64,7 +64,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   };
 }
 
-/** @throws ClaimError none is in the state that this changes */
+/** @throws ClaimError no line is in the state that this changes */
 export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[], isUndone: boolean): Offered {
   const lines = found.filter(({ state }) => state === (isUndone ? 'dismissed' : 'new'));
   if (lines.length === 0) throw refused(`No ticked row can be ${isUndone ? 'restored' : 'dismissed'}`);
@@ -89,7 +89,7 @@ export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[],
   };
 }
 
-/** Only claims that still have the versions of the form. @throws BillsyncError the change is not allowed */
+/** Changes a claim only if it still has the version of the form. @throws BillsyncError the change is not allowed */
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const name = form.get('state') ?? '';
   const state = CLAIM_STATES.find((each) => each === name) ?? null;

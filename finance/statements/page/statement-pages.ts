@@ -205,7 +205,7 @@ export function statementPages(sources: Sources): PluginPages {
   };
 }
 
-/** As the command's default. */
+/** Sending has the time limit that the command has by default. */
 const SEND_LIMIT_MS = 600_000;
 
 function totalText(totals: Statement['totals']): string {

@@ -4,7 +4,7 @@ import { broken, hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
 import { basic, type Service, UNKNOWN_INVOICE } from '../service.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 
-/** The specification shows none (spec 5). */
+/** Headers in which an API key may be sent, since the specification does not show one (spec 5). */
 export const API_KEY_HEADERS: readonly ((key: string) => Readonly<Record<string, string>>)[] = [
   (key) => ({ 'x-api-key': key }),
   (key) => ({ authorization: `ApiKey ${key}` }),

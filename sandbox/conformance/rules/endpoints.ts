@@ -133,7 +133,7 @@ function fileIsAnnounced(file: Download, location: Readonly<Record<string, unkno
   return `${file.answer.body.length} bytes, ${file.sha256.slice(0, 16)}…`;
 }
 
-/** A new invoice, so that a fault for it affects no other rule. */
+/** Each rule has an invoice of its own, so that a fault for it affects no other rule. */
 async function approvedId({ application }: SuiteContext): Promise<string> {
   const { invoiceId } = await application.createInvoice({ shipments: 1 });
   const { status } = await application.finalize(invoiceId);

@@ -224,7 +224,7 @@ function prefixesOf({ payload }: ReceivedRequest): { invoice: string | null; ten
   return { invoice: prefix('InvoiceId'), tenant: prefix('TenantId') };
 }
 
-/** undefined when no such field is there at all. */
+/** Returns undefined when the payload has no field for the tenant's id. */
 function tenantIdOf({ payload }: ReceivedRequest): unknown {
   const name = Object.keys(payload).find((key) => key.endsWith('TenantId') && !key.startsWith('partner'));
   return name === undefined ? undefined : payload[name];

@@ -11,7 +11,7 @@ import { skip } from '../suite-context.ts';
 
 type Move = 'submit' | 'approve' | 'cancel';
 
-/** The table of spec 3; null where a move is refused. */
+/** The moves of spec 3: the status before, the move, and the status after; null where the move is refused. */
 const TABLE: readonly (readonly [Status, Move, Status | null])[] = [
   ['DRAFT', 'submit', 'PENDING_APPROVAL'],
   ['DRAFT', 'approve', null],
@@ -169,7 +169,7 @@ async function invoiceIn(application: Application, status: Status): Promise<Appl
   return status === 'PENDING_APPROVAL' ? submitted : application.approve(invoiceId);
 }
 
-/** null when there was no refusal. */
+/** Returns the status of the refusal; null when there was no refusal. */
 export async function refusalOf(work: Promise<unknown>): Promise<number | null> {
   try {
     await work;

@@ -81,7 +81,9 @@ export const storageRules: readonly Rule[] = [
   }),
 ];
 
-/** For usual behavior of storage that the specification does not require: the sandbox has it, a real account may not. */
+/**
+ * Skips a rule about usual behavior of storage that the specification does not require: the sandbox has it, a real account may not.
+ */
 function skipUnlessRequired(context: SuiteContext, seen: string): void {
   if (!context.hasApplication) skip(`${seen}; the specification does not require it`);
 }

@@ -70,7 +70,7 @@ export function invoiceRoutes(app: FastifyInstance, { billing }: Account): void 
   );
 }
 
-/** The first refusal ends it. Deliveries start while others are still processed. */
+/** The first refused invoice ends the move of all. Deliveries start while other invoices are still processed. */
 async function moveAll(billing: Account['billing'], from: InternalStatus, verb: 'submit' | 'approve') {
   const moved: object[] = [];
   for (const ready of billing.invoices().filter(({ status }) => status === from)) {

@@ -48,7 +48,7 @@ export function page<T>(items: readonly T[], { limit = '100', offset = '0' }: Pa
   return items.slice(Number(offset), Number(offset) + Number(limit));
 }
 
-/** Without its rows, which may be many. */
+/** An invoice is shown without its rows, which may be many. */
 export function brief({ lines: _, contentSeed: __, ...invoice }: Invoice) {
   return invoice;
 }
