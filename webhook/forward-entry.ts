@@ -84,8 +84,8 @@ function eventOf({ kind, eventId, code }: InboxEntry, event: InvoiceEvent): Invo
 
 async function readParsed(entry: InboxEntry, deps: ForwardDeps): Promise<ParsedDelivery | null> {
   const body = await deps.inbox.read(entry);
-  const [partnerId] = deps.partnerIds();
-  return body === null ? null : parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+  const { wirePrefix } = deps.settings;
+  return body === null ? null : parseDelivery(body, { wirePrefix, partnerIds: deps.partnerIds() });
 }
 
 /** The partner may have become known since, and a newer version may parse it differently. */

@@ -55,8 +55,8 @@ export function createReceiver(deps: ReceiveDeps) {
   /** Resolves once the delivery is durable. @throws FsyncError, or the system's error: nothing was promised */
   async function receive(body: Uint8Array): Promise<Answer> {
     const receivedAt = now().toISOString();
-    const [partnerId] = deps.partnerIds();
-    const parsed = parseDelivery(body, { wirePrefix: deps.settings.wirePrefix, partnerId });
+    const { wirePrefix } = deps.settings;
+    const parsed = parseDelivery(body, { wirePrefix, partnerIds: deps.partnerIds() });
     switch (parsed.kind) {
       case 'unusable':
         return reject(parsed, body, receivedAt);

@@ -70,7 +70,7 @@ export async function requeueDelivery(
   if (body === null) return { outcome: 'not-a-delivery' };
   const parsed = parseDelivery(body, {
     wirePrefix: deps.settings.wirePrefix,
-    partnerId: deps.partnerIds()[0],
+    partnerIds: deps.partnerIds(),
   });
   if (parsed.kind === 'unusable' || parsed.kind === 'unsupported') {
     return { outcome: 'still-refused', code: parsed.code, reason: parsed.message };

@@ -38,8 +38,12 @@ export interface ExportLocation {
   readonly fileSizeBytes: number;
 }
 
-/** The header as far as it could be read, which always has the invoice's id (ADR 7). */
-export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> & Partial<InvoiceHeader>;
+/** The header as far as it could be read, which always has the invoice's id (ADR 7). A field that the event leaves out is missing. */
+export type EventHeader = Pick<InvoiceHeader, 'invoiceId'> &
+  Partial<InvoiceHeader> & {
+    /** The event names a tenant whose id could not be read, so that its silence makes no partner-level invoice. */
+    readonly isTenantUnread?: boolean;
+  };
 
 /** One webhook delivery that can be acted on (spec 2.4 to 2.7). */
 export interface InvoiceEvent {
@@ -50,6 +54,8 @@ export interface InvoiceEvent {
   readonly eventType: EventType;
   /** The partner is empty when neither the delivery names one nor ours is known. */
   readonly partnerId: string;
+  /** The delivery names no partner, and the first of several that are ours was taken. */
+  readonly isPartnerAssumed?: boolean;
   readonly isTestEvent: boolean;
   readonly invoice: EventHeader;
   /** The export is null unless the event is invoice_finalized and complete. */

@@ -74,8 +74,8 @@ export type ParsedDelivery =
 
 export interface ParseDeliveryOptions {
   readonly wirePrefix: string;
-  /** Our own partner, for a delivery that names none; left out while it is not known. */
-  readonly partnerId?: string | undefined;
+  /** Our own partners; a delivery that names none gets the first one. Left out while none is known. */
+  readonly partnerIds?: readonly string[];
 }
 
 export function parseDelivery(body: Uint8Array, options: ParseDeliveryOptions): ParsedDelivery {
@@ -159,6 +159,7 @@ function readEvent(
   const header = headerOf(payload, invoiceId, ids.ids.tenantId);
   const { bringsFile } = EVENTS[eventType];
   const location = bringsFile ? exportOf(payload) : null;
+  const { partnerIds: ours = [] } = options;
   const partnerId = readText(metadata.partnerId);
   const about = {
     eventTimestamp: readInstant(metadata.eventTimestamp),
@@ -168,7 +169,8 @@ function readEvent(
     eventId,
     eventTimestamp: about.eventTimestamp ?? '',
     eventType,
-    partnerId: about.partnerId ?? options.partnerId ?? '',
+    partnerId: about.partnerId ?? ours[0] ?? '',
+    ...(about.partnerId === undefined && ours.length > 1 ? { isPartnerAssumed: true } : {}),
     isTestEvent: readBoolean(metadata.testEvent),
     invoice: header,
     export: location,
@@ -218,12 +220,14 @@ const REQUIRED = [
 ] as const satisfies readonly (keyof EventHeader)[];
 
 function headerOf(payload: JsonObject, invoiceId: string, tenant: unknown): EventHeader {
+  const tenantId = tenant === null ? null : readId(tenant);
   return {
     ...readHeaderFields(payload),
     ...withoutUndefined({
       invoiceStatus: readStatus(readText(payload.invoiceStatus)) ?? undefined,
-      // null or missing means a partner-level invoice; an unreadable value is left out (spec 2.9).
-      tenantId: tenant === undefined || tenant === null ? null : readId(tenant),
+      // null states a partner-level invoice (spec 2.9); a missing field states nothing.
+      tenantId,
+      isTenantUnread: (tenant !== undefined && tenantId === undefined) || undefined,
     }),
     invoiceId,
     partnerInvoiceId: readText(payload.partnerInvoiceId) ?? null,

@@ -52,9 +52,10 @@ export function deriveHeader(evidence: readonly Evidence[]): {
   const byStatus = evidence.toSorted((a, b) => compare(statusOrder(b), statusOrder(a)));
   const cellOf = (cell: HeaderCell): string | number | null =>
     byHeader.find((line) => line[cell] !== null)?.[cell] ?? null;
-  const cells = Object.fromEntries(
-    HEADER_CELLS.map((cell) => [cell, cellOf(cell)]),
-  ) as unknown as HeaderCells;
+  const cells = {
+    ...(Object.fromEntries(HEADER_CELLS.map((cell) => [cell, cellOf(cell)])) as unknown as HeaderCells),
+    invoice_level: levelOf(byHeader),
+  };
   const isPartnerLevel = cells.invoice_level === 'partner';
   return {
     cells: isPartnerLevel ? { ...cells, tenant_id: null, partner_tenant_id: null } : cells,
@@ -62,6 +63,17 @@ export function deriveHeader(evidence: readonly Evidence[]): {
     partnerId: byHeader.find((line) => line.partner_id !== null)?.partner_id ?? null,
     eventId: byStatus.find((line) => line.event_id !== null)?.event_id ?? null,
   };
+}
+
+/**
+ * A tenant or null, in the first record that has either, decides. An invoice of which no record names a tenant, not even by the partner's own
+ * reference or in a form that cannot be read, is on partner level once an event was silent about it (spec 2.9).
+ */
+function levelOf(byHeader: readonly Evidence[]): string | null {
+  const stated = byHeader.find(({ invoice_level: level }) => level === 'tenant' || level === 'partner');
+  if (stated !== undefined) return stated.invoice_level;
+  const isNamed = byHeader.some((line) => line.invoice_level !== null || line.partner_tenant_id !== null);
+  return !isNamed && byHeader.some(({ event_id: id }) => id !== null) ? 'partner' : null;
 }
 
 function headerRank(line: Evidence): number {

@@ -216,11 +216,14 @@ describe('parseDelivery', () => {
     });
   });
 
-  test('reads a partner-level invoice, its tenant fields null or absent (spec 2.9)', () => {
-    const absent = parseWith({ payload: { acmeTenantId: undefined, partnerTenantId: undefined } });
-    const isNull = parseWith({ payload: { acmeTenantId: null, partnerTenantId: null } });
-    expect(absent).toMatchObject({ event: { invoice: { tenantId: null, partnerTenantId: null } } });
-    expect(isNull).toMatchObject({ event: { invoice: { tenantId: null, partnerTenantId: null } } });
+  test.each([
+    [null, { tenantId: null }],
+    [undefined, {}],
+    ['acme', { isTenantUnread: true }],
+  ])('reads the tenant id %j as stated, as silence or as unreadable (spec 2.9)', (acmeTenantId, expected) => {
+    const parsed = parseWith({ payload: { acmeTenantId } });
+    const { tenantId, isTenantUnread } = parsed.kind === 'event' ? parsed.event.invoice : {};
+    expect({ tenantId, isTenantUnread }).toEqual(expected);
   });
 
   test.each(['invoice_created', 'invoice_voided'])(
@@ -378,10 +381,12 @@ describe('parseDelivery', () => {
     });
   });
 
-  test('accepts an event without a partner', () => {
+  test.each([1, 2])('accepts an event without a partner where %i are ours', (count) => {
     const text = JSON.stringify({ metadata: { ...METADATA, partnerId: null }, payload: PAYLOAD });
-    const parsed = parseDelivery(Buffer.from(text), { wirePrefix: 'auto', partnerId: TENANT });
+    const partnerIds = [TENANT, INVOICE].slice(0, count);
+    const parsed = parseDelivery(Buffer.from(text), { wirePrefix: 'auto', partnerIds });
     expect(parsed).toMatchObject({ event: { partnerId: TENANT } });
+    expect(parsed.kind === 'event' && parsed.event.isPartnerAssumed).toBe(count > 1 || undefined);
   });
 
   test.each([undefined, null, 1, '1', 'V1', 'v1.2'])('takes the schema version %j for v1', (version) => {

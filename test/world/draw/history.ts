@@ -72,7 +72,7 @@ function headerOf(of: Identity, rows: readonly Row[], odd: Odd): Header {
 }
 
 const FIELDS = [
-  ...['partnerTenantId', 'invoiceNumber', 'invoiceStartDate', 'invoiceEndDate', 'invoiceDate'],
+  ...['tenantId', 'partnerTenantId', 'invoiceNumber', 'invoiceStartDate', 'invoiceEndDate', 'invoiceDate'],
   ...['invoiceDueDate', 'currencyCode', 'invoiceTotalAmount', 'totalTransactionCount'],
 ] as const;
 

@@ -419,10 +419,11 @@ function headerOf({ evidence }: Ledger): Header & { readonly partnerId: string |
   const stated = <Name extends keyof Header>(name: Name): Exclude<Header[Name], undefined> | null =>
     (sorted.map(({ header }) => header[name]).find((value) => value !== undefined && value !== null) ??
       null) as Exclude<Header[Name], undefined> | null;
-  const tenantIds = sorted.map(({ header }) => header.tenantId).filter((id) => id !== undefined);
+  const [tenantId] = sorted.map(({ header }) => header.tenantId).filter((id) => id !== undefined);
+  // Null states a partner-level invoice (spec 2.9). A missing field states nothing, unless no record names a tenant.
+  const isSilent = stated('partnerTenantId') === null && sorted.some(({ isEvent }) => isEvent);
   return {
-    // Null states a partner-level invoice (spec 2.9); a missing field states nothing.
-    ...(tenantIds[0] === undefined ? {} : { tenantId: tenantIds[0] }),
+    ...(tenantId === undefined ? (isSilent ? { tenantId: null } : {}) : { tenantId }),
     partnerTenantId: stated('partnerTenantId') ?? null,
     invoiceNumber: stated('invoiceNumber') ?? null,
     invoiceStartDate: stated('invoiceStartDate')?.slice(0, 10) ?? null,

@@ -159,7 +159,7 @@ async function receive(
   at: string,
 ): Promise<string> {
   const body = Buffer.from(deliveryOf(invoice, event, at));
-  const parsed = parseDelivery(body, { wirePrefix: 'auto', partnerId: event.partnerId });
+  const parsed = parseDelivery(body, { wirePrefix: 'auto', partnerIds: [event.partnerId] });
   if (parsed.kind !== 'event' && parsed.kind !== 'test') return parsed.kind;
   const isTest = parsed.kind === 'test';
   const read = parsed.event === null ? null : withoutUrlQuery(parsed.event);
