@@ -5,7 +5,7 @@ export interface ReportColumn {
   readonly name: string;
   readonly label?: string;
   readonly type: ColumnType;
-  /** Digits after the point of a `decimal`; 0 for other types. */
+  /** The number of digits after the point of a `decimal`; 0 for other types. */
   readonly scale: number;
   /** The unit; `money` means the row's `currency_code`, null that there is none. */
   readonly unit: string | null;

@@ -35,7 +35,7 @@ export class ReportError extends errorClass({
 
 type ReportErrorCode = ReportError['code'];
 
-/** @param codes any code when none is given */
+/** @param codes the codes of which the error has one; without any, every code is meant */
 export function isReportError(error: unknown, ...codes: readonly ReportErrorCode[]): error is ReportError {
   return error instanceof ReportError && (codes.length === 0 || codes.includes(error.code));
 }
@@ -44,7 +44,7 @@ export function invalidFilter(message: string, details: ErrorDetails = {}): Repo
   return new ReportError('invalid-filter', [message], details);
 }
 
-/** @param report its name, or `of …` */
+/** @param report the report's name, or a phrase that begins with `of` */
 export function interrupted(report: string, timeLimitMs: number): ReportError {
   return new ReportError('interrupted', [report, timeLimitMs / 1000]);
 }

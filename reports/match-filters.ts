@@ -9,7 +9,7 @@ import type { AppliedFilters } from './report-filters.ts';
 export interface FilterMatch {
   readonly filter: 'partner' | 'tenant' | 'carrier' | 'zone' | 'currency';
   readonly given: string;
-  /** The matches in the file's spelling, a tenant or partner with its id; empty when nothing matches. */
+  /** The matches in the file's spelling, a tenant or partner with its id; the list is empty when nothing matches. */
   readonly matched: readonly string[];
   readonly nearest: readonly string[];
 }

@@ -12,11 +12,11 @@ export type SessionRow = Readonly<Record<string, unknown>>;
 
 export interface PublishedFile {
   readonly path: string;
-  /** Runs a statement with values bound by name. Without values it is planned once. */
+  /** Runs a statement with values bound by name. A statement without values is planned once. */
   query(sql: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResultReader>;
   /** Streams the rows; the session runs nothing else meanwhile. */
   stream(sql: string, values: Readonly<Record<string, DuckDBValue>>): Promise<DuckDBResult>;
-  /** Runs a statement of `session/`. */
+  /** Runs a named statement of the folder `session/`. */
   run(name: string, values?: Readonly<Record<string, DuckDBValue>>): Promise<readonly SessionRow[]>;
   /** The rows of a statement that depends on no filter, which are read once for all sessions of the file. */
   cachedRows(name: string): Promise<readonly SessionRow[]>;
@@ -127,7 +127,7 @@ function sessionStatement(name: string): string {
   throw new Error(`There is no statement "${name}" in reports/session/.`);
 }
 
-/** @param cache null: the file may change, so nothing is kept */
+/** @param cache null when the file may change, so that nothing is kept */
 function cachedValue<T>(cache: FileCache | null, key: string, compute: () => Promise<T>): Promise<T> {
   const start = (): Promise<T> => {
     const value = compute();

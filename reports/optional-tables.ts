@@ -12,7 +12,7 @@ import type { PublishedFile } from './open-published-file.ts';
 import { createSharedViews } from './prepare-session.ts';
 import { appendCell, COLUMNS, cellProblem, createTable, rowName, UNIQUE } from './table-columns.ts';
 
-/** Paths of CSV files; `table-columns.ts` has their headers. */
+/** The paths of CSV files that are given to a report; `table-columns.ts` has their headers. */
 export type OptionalTables = Readonly<Partial<Record<ExtraTable, string | undefined>>>;
 
 /** The folder of report files relative to the data folder, for messages. */
@@ -62,7 +62,7 @@ interface LoadedTable {
   readonly rows: number;
 }
 
-/** Loads a table; null when its file is not given, and the table is empty. */
+/** Loads a table; returns null when its file is not given, and the table is then empty. */
 async function loadTable(
   file: PublishedFile,
   name: ExtraTable,

@@ -8,7 +8,7 @@ export interface Period {
   readonly to: string;
 }
 
-/** A period of days; null is no bound. */
+/** A period of days; a day of null is no bound. */
 export interface Days {
   readonly from: string | null;
   readonly to: string | null;
@@ -20,7 +20,7 @@ export interface PeriodInput {
   readonly period?: string | undefined;
 }
 
-/** month-to-date and year-to-date end yesterday. */
+/** The periods month-to-date and year-to-date end yesterday. */
 export const RELATIVE_PERIODS = [
   ...['yesterday', 'last-week', 'month-to-date', 'last-month', 'last-quarter', 'year-to-date'],
 ] as const;
@@ -150,7 +150,7 @@ function monthsFrom(start: Date, first: number, count: number): Period {
   return { from: day(first, 1), to: day(first + count, 0) };
 }
 
-/** null: the period begins or ends within a month. @param next the day after the last */
+/** Returns null when the period begins or ends within a month. @param next the day after the last one */
 function monthsBetween(from: string, next: string): number | null {
   if (!from.endsWith('-01') || !next.endsWith('-01')) return null;
   const months = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));

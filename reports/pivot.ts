@@ -6,7 +6,7 @@ import type { ReportResult } from './report-result.ts';
 
 export interface Pivoted {
   readonly result: ReportResult;
-  /** The row from which a cell was made; null for sums and empty cells. */
+  /** Returns the row from which a cell was made; null for sums and empty cells. */
   readonly origin: (row: ReportRow, column: string) => ReportRow | null;
 }
 
@@ -15,7 +15,7 @@ const MAX_PIVOT_COLUMNS = 60;
 /** Columns that are ordered by size, because their values are numbers, at least in part. */
 const BY_SIZE: readonly string[] = ['zone', 'carrier_zone', 'weight_break'];
 
-/** The groups of a report of costs, without ids; none if rows are lines. */
+/** The groups of a report of costs, without ids; empty when the report's rows are lines. */
 export function acrossOf(
   { drilldowns: [drilldown] }: Pick<ReportDefinition, 'drilldowns'>,
   { columns }: ReportResult,

@@ -15,7 +15,7 @@ import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 import type { Completeness } from './report-result.ts';
 
 export interface LevelSize {
-  /** `tenant`, `partner` or `unknown` (imported without details). */
+  /** The level is `tenant`, `partner` or `unknown` (imported without details). */
   readonly level: string;
   readonly allShipments: number;
   readonly allInvoices: number;
@@ -37,7 +37,7 @@ export interface Prepared {
   readonly level: ReportLevel;
   /** Counts of each level with the filters, which are read once. */
   readonly count: () => Promise<readonly LevelCount[]>;
-  /** Completeness of the given days, by default of the filters' period; computed once. */
+  /** Returns the completeness of the given days, by default of the filters' period; it is computed once. */
   readonly completeness: (days?: Days) => Promise<Completeness>;
   readonly all: readonly LevelSize[];
   readonly asOf: string;
@@ -120,7 +120,7 @@ export async function selectPartners(
   await setVariable(file, 'partners', partners.map(String));
 }
 
-/** Null, an empty list and an unset variable mean "all". */
+/** A filter that is null, an empty list or an unset variable matches all rows. */
 async function setVariable(
   file: PublishedFile,
   name: string,
@@ -131,7 +131,7 @@ async function setVariable(
   await file.query(`set variable ${name} = $value`, { value: bound });
 }
 
-/** @param partners null means all, '' invoices without a known partner */
+/** @param partners null means all partners, '' the invoices without a known partner */
 async function levelsIn(
   file: PublishedFile,
   { asKnownOn }: AppliedFilters,

@@ -8,18 +8,18 @@ export const DATE_BASES = ['ship-date', 'invoice-date'] as const;
 export type DateBasis = (typeof DATE_BASES)[number];
 
 export interface ReportFilters extends PeriodInput {
-  /** `ship-date` or `invoice-date` (the CSV's Invoice Generation Date). */
+  /** Which date a period is about: `ship-date` or `invoice-date` (the CSV's Invoice Generation Date). */
   readonly by?: string | undefined;
   /** Partners by id or name. They are never summed, so without a filter each has its own rows. */
   readonly partners?: readonly string[] | undefined;
-  /** Tenants by id, the partner's id, or name. */
+  /** The tenants by their ids, the partner's ids, or their names. */
   readonly tenants?: readonly string[] | undefined;
   readonly carriers?: readonly string[] | undefined;
   readonly zones?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
   /** The level; undefined means tenant level, unless only partner-level invoices exist. */
   readonly level?: string | undefined;
-  /** ISO 8601 instant, or a date, which means its end in UTC. */
+  /** An ISO 8601 instant, or a date, which means its end in UTC. */
   readonly asKnownOn?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export function toReportFilters(named: FilterOptions): ReportFilters {
   return { from, to, period, by, level, asKnownOn, ...lists };
 }
 
-/** null and empty lists mean "all". */
+/** A filter that is null or an empty list matches all. */
 export interface AppliedFilters {
   readonly from: string | null;
   readonly to: string | null;
@@ -50,11 +50,11 @@ export interface AppliedFilters {
   readonly currencies: readonly string[];
   /** The level; null when the levels in the file choose it. */
   readonly level: ReportLevel | null;
-  /** ISO 8601 UTC with milliseconds. */
+  /** The instant in ISO 8601 UTC with milliseconds; null for now. */
   readonly asKnownOn: string | null;
 }
 
-/** @param now relative periods refer to it @throws ReportError */
+/** @param now the instant to which relative periods refer @throws ReportError */
 export function checkFilters(filters: ReportFilters, now = new Date()): AppliedFilters {
   return {
     ...periodBounds(filters, now),

@@ -21,7 +21,7 @@ import type { FilterMatch } from './match-filters.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import type { AppliedFilters, ReportLevel } from './report-filters.ts';
 
-/** What is missing, in full sentences; null when it does not apply. */
+/** What is missing, as full sentences; null when nothing is. */
 export interface Completeness {
   readonly stillOpen: string | null;
   readonly notCounted: string | null;
@@ -34,12 +34,12 @@ export interface ReportHead {
   readonly matches: readonly FilterMatch[];
   readonly parameters: Readonly<Record<string, string | null>>;
   readonly level: ReportLevel;
-  /** ISO 8601 UTC. */
+  /** The instant in ISO 8601 UTC. */
   readonly asOf: string;
   readonly publication: number;
   readonly timeZone: 'UTC';
   readonly rows: number;
-  /** Number of rows without the limit. */
+  /** The number of rows without the limit. */
   readonly found: number;
   readonly shipments: number;
   /** Kilograms are converted at 2.2046226218. */
@@ -51,7 +51,7 @@ export interface ReportHead {
   readonly notes: readonly string[];
 }
 
-/** The batches can be read once. */
+/** A stream of batches can be read only once. */
 export interface StreamedResult extends Omit<ReportResult, 'rows'> {
   readonly batches: AsyncIterable<readonly ReportRow[]>;
 }

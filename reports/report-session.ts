@@ -32,7 +32,7 @@ export interface SessionRequest {
   readonly databasePath: string;
   readonly filters?: ReportFilters;
   readonly tables?: OptionalTables;
-  /** Time limit of the whole session in milliseconds; 60 000 by default. */
+  /** The time limit of the whole session in milliseconds; the default is 60 000. */
   readonly timeLimitMs?: number;
   /** Of a report's answer, for readers that show a part of it: the rows with the largest cost, with the sums of all. */
   readonly maxRows?: number;

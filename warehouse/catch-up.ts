@@ -39,9 +39,9 @@ export interface CaughtUp {
   readonly events: number;
   readonly loadsRepeated: number;
   readonly losses: readonly LostRecord[];
-  /** Loads that are left out because their file was purged, which is no failure. */
+  /** The loads that are left out because their file was purged, which is no failure. */
   readonly purged: readonly LoadFact[];
-  /** Highest load id of the loads that were missing; 0 when none was. */
+  /** The highest id of the loads that were missing; 0 when none was. */
   readonly highest: number;
 }
 
@@ -270,7 +270,7 @@ async function numbered(
   return found;
 }
 
-/** The first line of an error that concerns only this load. @throws any other error */
+/** Returns the first line of an error that concerns only this load. @throws any other error */
 async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();
@@ -280,7 +280,7 @@ async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
   }
 }
 
-/** @returns the file, or why it cannot be read; null: it was purged */
+/** @returns the file, or the reason why it cannot be read; null when it was purged */
 async function findFile(
   archive: Archive,
   { sha256 }: LoadFact,
@@ -292,7 +292,7 @@ async function findFile(
   return csvPath === null ? 'its file in the archive is damaged' : { file, csvPath };
 }
 
-/** @returns null: done; else why the load is left out, which `verify` reports as drift */
+/** @returns null when the load was repeated; otherwise the reason why it is left out, which `verify` reports as drift */
 async function repeatLoad(
   fact: LoadFact,
   found: Pick<FileLoad, 'file' | 'csvPath'>,

@@ -23,9 +23,9 @@ export interface Explanation {
   readonly shipDate: string;
   readonly billingCost: string;
   readonly currencyCode: string;
-  /** Number of the row from 1, without the header. */
+  /** The number of the row from 1, without the header. */
   readonly rowNumber: number;
-  /** Physical line of the file from 1; null when the file is not readable here. */
+  /** The physical line of the file from 1; null when the file is not readable here. */
   readonly line: number | null;
   readonly version: number;
   readonly isCurrent: boolean;
@@ -54,7 +54,7 @@ export interface ExplainRequest {
 
 export const MAX_EXPLAINED = 1_000;
 
-/** Current versions first; at most `MAX_EXPLAINED`. */
+/** Lines of current versions come first; at most `MAX_EXPLAINED` lines are returned. */
 export async function explainTracking(request: ExplainRequest): Promise<readonly Explanation[]> {
   const { databasePath, archive, trackingNumber } = request;
   return reading(databasePath, async (database) => {

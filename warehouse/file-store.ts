@@ -48,7 +48,7 @@ export async function openFileWarehouse(options: OpenWarehouseOptions): Promise<
   let database: Database | undefined;
   try {
     await sweepCopies(paths.published);
-    // A running rebuild would have the lock, so the file is of a dead one.
+    // The file of a rebuild is left by an ended process, because a running one would have the lock.
     await removeDatabase(paths.rebuilding);
     await sweepLeftBehind(paths.temporaryFolder);
     database = await Database.open({

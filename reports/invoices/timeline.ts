@@ -2,14 +2,14 @@ import type { ReportCell, ReportRow } from '../cells.ts';
 
 export interface InvoiceHistory {
   readonly events: readonly ReportRow[];
-  /** Answers of the service, records of billsync, decisions of people. */
+  /** Rows of answers of the service, records of billsync, and decisions of people. */
   readonly records: readonly ReportRow[];
   readonly files: readonly ReportRow[];
   readonly discrepancies: readonly ReportRow[];
 }
 
 export interface Moment {
-  /** Instant of the entry in ISO 8601 UTC. */
+  /** The instant of the entry in ISO 8601 UTC. */
   readonly at: string;
   readonly kind: 'event' | 'file' | 'load' | 'record' | 'void';
   readonly what: string;

@@ -16,7 +16,7 @@ const COMPARING: readonly string[] = ['rate-variance', 'carrier-statements', 'ma
 
 interface Answer {
   readonly sentence: string;
-  /** Marks a period as `still open`, `incomplete` or both; null when no change is expected. */
+  /** Marks a period as `still open`, `incomplete` or both; null when the period is not expected to change. */
   readonly mark: string | null;
 }
 

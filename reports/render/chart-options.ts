@@ -21,7 +21,7 @@ export interface Drawing {
   readonly unit: string;
   readonly spec: ChartSpec;
   readonly points: readonly Point[];
-  /** Width of the drawing in pixels. */
+  /** The width of the drawing in pixels. */
   readonly width: number;
   /** The last key of a line if its month may still change. */
   readonly incompleteFrom: string | null;
@@ -332,7 +332,7 @@ function waterfallOption(drawing: Drawing): Drawn {
   return [option, 340];
 }
 
-/** Steps that are small beside their totals would not be seen on an axis that begins at zero. */
+/** The axis does not begin at zero when the steps are small beside their totals, because they would not be seen. */
 function axisBegin(levels: readonly number[]): number {
   const [min, max] = [Math.min(...levels), Math.max(...levels)];
   if (min <= 0 || max === min || min < max * 0.6) return 0;
@@ -380,7 +380,7 @@ function markOf(point: Point, { unit, addressOf }: Pick<Drawing, 'unit' | 'addre
   };
 }
 
-/** @param unit a currency, or another for two decimals */
+/** @param unit a currency; any other unit means two decimals */
 export function rounded(value: string, unit: string): string {
   return grouped(value.includes('.') ? roundedTo(value, digitsOf(unit)) : value);
 }

@@ -4,7 +4,7 @@ import type { ReportRow } from '../cells.ts';
 
 export interface Point {
   readonly key: string;
-  /** Name of the line, or of the row of a heat map; empty when there is only one. */
+  /** The name of the line, or of the row of a heat map; empty when there is only one. */
   readonly series: string;
   /** The value as exact text; null when it is unknown. */
   readonly value: string | null;

@@ -23,10 +23,10 @@ export interface Chart {
   readonly narrow: Drawn;
 }
 
-/** Returns the address of the rows of a mark; null for no link. */
+/** Returns the address of the rows of a mark; null when it has no link. */
 type ChartLink = (rows: readonly ReportRow[], column: string) => string | null;
 
-/** Widths of the two drawings in pixels. */
+/** The widths of the two drawings in pixels. */
 const WIDE_WIDTH = 900;
 const NARROW_WIDTH = 350;
 

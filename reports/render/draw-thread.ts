@@ -8,7 +8,7 @@ import { parentPort } from 'node:worker_threads';
 import type { DrawingRequest, DrawingResult, NumberedRequest } from './draw-in-thread.ts';
 import { escapeAttribute } from './templates.ts';
 
-/** A tenant may be called `__proto__`. */
+/** Without this property of all objects, a tenant may be called `__proto__`. */
 Reflect.deleteProperty(Object.prototype, '__proto__');
 
 /** One file loads faster than 585 modules (0.5 s of processor time). */

@@ -44,12 +44,12 @@ export interface BodyOptions {
     readonly next: string | null;
   };
   readonly columns?: readonly string[];
-  /** Address of the page sorted by a column; a file has one order. */
+  /** The address of the page sorted by a column; a file has one order only. */
   readonly sortBy?: (column: string) => {
     readonly address: string;
     readonly order: 'ascending' | 'descending' | null;
   };
-  /** Link of a cell (one row) or of a chart (several); a file has none. */
+  /** The link of a cell (one row) or of a chart (several rows); a file has no links. */
   readonly leadTo?: LeadTo;
   /** Adds boxes to rows, and a button that posts the ticked ones. */
   readonly choose?: {

@@ -5,7 +5,7 @@ import type { ReportCell, ReportColumn, ReportRow } from '../cells.ts';
 import { periodText } from '../period.ts';
 import type { ReportHead, ReportResult } from '../report-result.ts';
 
-/** `cost_per_lb` is "Cost per lb"; a unit that the name lacks follows in brackets, except money. */
+/** The label of `cost_per_lb` is "Cost per lb"; a unit that the name lacks follows in brackets, except money. */
 export function columnLabel(column: ReportColumn): string {
   if (column.label !== undefined) return visible(column.label);
   const { unit } = column;
@@ -15,7 +15,7 @@ export function columnLabel(column: ReportColumn): string {
   return unit === null || unit.startsWith('money') || isInName ? label : `${label} (${unit})`;
 }
 
-/** Digits are grouped; nothing is rounded. */
+/** Groups the digits of a number, and rounds nothing. */
 export function cellLabel(cell: ReportCell, column: ReportColumn): string {
   if (cell === null) return '';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
@@ -87,14 +87,14 @@ export function digitsOf(currency: string): number {
   return digits ?? 2;
 }
 
-/** `carriers_2026-10-01_2026-10-31.csv`. @param extension without a dot */
+/** Returns a name like `carriers_2026-10-01_2026-10-31.csv`. @param extension without a dot */
 export function fileNameOf(result: Pick<ReportResult, 'name' | 'head'>, extension: string): string {
   return `${[result.name, ...periodOf(result)].join('_')}.${extension}`;
 }
 
 const MAX_SHEET_NAME_LENGTH = 31;
 
-/** Excel allows 31 characters; without the days when the name is longer. */
+/** Excel allows 31 characters, so a longer name is used without its days. */
 export function sheetNameOf(result: Pick<ReportResult, 'name' | 'head'>): string {
   const whole = [result.name, ...periodOf(result)].join(' ');
   return whole.length > MAX_SHEET_NAME_LENGTH ? result.name.slice(0, MAX_SHEET_NAME_LENGTH) : whole;
@@ -113,7 +113,7 @@ export function plural(count: number, noun: string): string {
 
 const MAX_TEXT = 200;
 
-/** Long texts are cut. Amounts have the decimals of their currency, other decimals two. */
+/** A long text is cut. Amounts have the decimals of their currency, other decimals two. */
 export function displayCell(row: ReportRow, column: ReportColumn) {
   const cell = row[column.name] ?? null;
   if (column.type === 'text' && typeof cell === 'string' && cell.length > MAX_TEXT)
@@ -141,7 +141,7 @@ export function amountText(amount: string, currency: string): string {
   return grouped(roundedTo(amount, digitsOf(currency)));
 }
 
-/** Rounds half away from zero. */
+/** A number half way between two is rounded away from zero. */
 export function roundedTo(text: string, digits: number): string {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const kept = BigInt(`${whole}${fraction.slice(0, digits).padEnd(digits, '0')}`);

@@ -57,7 +57,7 @@ const CSV_READERS: Readonly<Partial<Record<ReportFormat, string>>> = {
     'For programs: every text is unchanged, so a spreadsheet may compute it; csv is for spreadsheets.',
 };
 
-/** A sentence about the format, for extensions that several formats share; else null. */
+/** Returns a sentence about the format where several formats share its extension; null for any other. */
 export function readersOf(format: ReportFormat): string | null {
   return CSV_READERS[format] ?? null;
 }

@@ -23,7 +23,7 @@ export function sortedBy(result: ReportResult, sort: string): ReportResult {
   return { ...result, rows: [...result.rows].sort(order), order: `${sort}, as requested` };
 }
 
-/** Columns whose totals count no line twice, also of two periods. */
+/** The columns whose totals count no line twice, also when two periods are compared. */
 export function summedColumns({ drilldowns: [drilldown] }: ReportDefinition): readonly string[] {
   const equal = ['shipments', 'billing_cost', 'credits'].filter((name) => drilldown?.exact[name] === name);
   return equal.includes('billing_cost')
@@ -48,7 +48,7 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
   interface Group {
     readonly of: Pick<ReportRow, 'currency_code' | 'partner_id'>;
     count: number;
-    /** Sums by column; null when no row has a value, so that the sum is not known. */
+    /** The sum of each column; null when no row has a value, so that the sum is not known. */
     readonly sums: (bigint | null)[];
   }
   const groups = new Map<string, Group>();
@@ -89,7 +89,7 @@ function compared(left: ReportCell, right: ReportCell, { type }: ReportColumn): 
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 
-/** The column whose sum is the answer; for other reports it is their number of rows. */
+/** For these reports, the answer is the sum of this column; for others it is their number of rows. */
 export const ANSWERS: Readonly<Record<string, readonly [column: string, meaning: string]>> = {
   duplicates: ['money_at_risk', 'at risk in charges that were billed more than once'],
   outliers: ['difference', 'above the usual cost of like shipments'],

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import { beginningOf, visible } from '../../lib/text.ts';
 
-/** Read at once, so that a running process does not mix them with those of a newly installed version. */
+/** All templates are read at once, so that a running process does not mix them with those of a newly installed version. */
 export function templatesIn(folder: URL): Eta {
   const views = fileURLToPath(folder);
   const names = readdirSync(views).filter((name) => name.endsWith('.eta'));
@@ -34,10 +34,7 @@ function shown(value: unknown): string {
   return text.length <= most ? text : `${beginningOf(text, most)}…`;
 }
 
-/**
- * For visible text: control and bidirectional characters are written out, so that names cannot imitate
- * others.
- */
+/** Escapes visible text, in which control and bidirectional characters are written out, so that names cannot imitate others. */
 export function escapeHtml(value: unknown): string {
   return escapeAttribute(visible(String(value)));
 }

@@ -7,7 +7,7 @@ import { ReportError } from '../errors.ts';
 export interface CellStyle {
   readonly format?: string;
   readonly bold?: boolean;
-  /** Size of the font in points; 11 by default. */
+  /** The size of the font in points; the default is 11. */
   readonly size?: number;
   readonly align?: 'left' | 'right';
   readonly isTop?: boolean;
@@ -24,7 +24,7 @@ export interface Sheet {
   readonly rows: Iterable<Row> | AsyncIterable<Row>;
   readonly widths: readonly number[];
   readonly hasHeader?: boolean;
-  /** Rows below the header that can be filtered, called after the last row; null: no filter. */
+  /** Returns the number of rows below the header that can be filtered, and is called after the last row; null adds no filter. */
   readonly filteredRows?: () => number | null;
 }
 
@@ -34,7 +34,7 @@ const MAX_ROWS = 1_048_576;
 const MAX_CELL_LENGTH = 32_767;
 /** Further texts, such as tracking numbers, are stored in their cells. */
 const MAX_SHARED = 50_000;
-/** Equal content gives equal bytes. */
+/** The time in the ZIP is constant, so that equal content gives equal bytes. */
 const ZIP_TIME = { mtime: new Date(2000, 0, 1), forceDosTimestamp: true } as const;
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -43,8 +43,8 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
 /**
- * Printed in landscape, as wide as the page. @throws ReportError from the stream: too many rows or characters
- * for the format
+ * The workbook is printed in landscape, as wide as the page. @throws ReportError from the stream: too many rows or characters for
+ * the format
  */
 export function writeWorkbook(
   sheets: readonly Sheet[],
@@ -91,7 +91,7 @@ export function writeWorkbook(
   ]);
   for (const [index, sheet] of sheets.entries())
     add(`xl/worksheets/${names[index]}`, sheetXml(sheet, { paper, used }));
-  // The styles are written last, since the sheets determine them.
+  // The styles are written last, because the sheets determine them.
   add('xl/styles.xml', stylesXml(used.styles));
   add('xl/sharedStrings.xml', textsXml(used.texts));
   zip.end();
@@ -145,7 +145,7 @@ function cellXml(cell: NonNullable<Cell>, place: string, { styles, texts }: Used
   const marks = style === 0 ? `r="${place}"` : `r="${place}" s="${style}"`;
   if (typeof value === 'number') return `<c ${marks}><v>${value}</v></c>`;
   if (typeof value === 'boolean') return `<c ${marks} t="b"><v>${value ? 1 : 0}</v></c>`;
-  // Day 25569 is 1970-01-01.
+  // A date is stored as a number of days, and 1970-01-01 is day 25569.
   if (value instanceof Date) return `<c ${marks}><v>${value.getTime() / 86_400_000 + 25_569}</v></c>`;
   if (value.length > MAX_CELL_LENGTH)
     throw new ReportError('workbook-limit', [

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openArchive } from '../../archive/open-archive.ts';
 import { createScrub } from '../../lib/log/scrub.ts';
 import { activeTracing, startTracing } from '../../lib/temporal/tracing.ts';
@@ -101,7 +101,10 @@ describe('tracing', () => {
         const ids = new Set(ofTrace().map(({ spanId }) => spanId));
         return ofTrace().flatMap(({ name, parentSpanId = '' }) => (ids.has(parentSpanId) ? [] : [name]));
       };
-      await eventually(() => tops().join() === 'delivery');
+      await vi.waitFor(
+        () => expect({ tops: tops(), lines }).toEqual({ tops: ['delivery'], lines: [] }),
+        60_000,
+      );
       const names = ofTrace().map(({ name }) => name.split(':')[0]);
       expect(names).toEqual(
         expect.arrayContaining(['delivery', 'RunWorkflow', 'RunActivity', 'publication']),

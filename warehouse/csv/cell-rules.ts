@@ -24,7 +24,7 @@ const KEEPS: Record<Exclude<ColumnRule, 'text'>, (cell: string, invoiceId: strin
   unit: (cell) => cell === 'LB' || cell === 'KG',
 };
 
-/** @param invoiceId null: any UUID */
+/** @param invoiceId the id that every row must have; null accepts any UUID */
 export function brokenCells(cells: readonly string[], invoiceId: string | null): readonly BrokenCell[] {
   return CSV_COLUMNS.flatMap((column, index) => {
     const value = cells[index] ?? '';
@@ -48,7 +48,7 @@ function brokenRule(
 
 const WEIGHT_INDEX = CSV_COLUMNS.findIndex(({ rule }) => rule === 'weight');
 
-/** ISO 4217, with withdrawn codes (old invoices are loaded too), without XTS and XXX. */
+/** The codes of ISO 4217 without XTS and XXX; withdrawn ones are among them, because old invoices are loaded too. */
 const CODES = new Set(
   (
     'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF ' +

@@ -18,7 +18,7 @@ export interface BrokenRows {
   readonly findings: readonly CsvFinding[];
   readonly findingCount: number;
   readonly isCutOff: boolean;
-  /** Number of records, without the header. */
+  /** The number of records, without the header. */
   readonly records: number;
 }
 
@@ -35,7 +35,7 @@ export interface Tolerated {
   readonly dropsZeros: boolean;
 }
 
-/** @param invoiceId null: any UUID. An error of csv-parse is one more finding. */
+/** @param invoiceId the id that every row must have; null accepts any UUID. An error of csv-parse is one more finding. */
 export async function findBrokenRows(
   csvPath: string,
   invoiceId: string | null,

@@ -19,7 +19,7 @@ export interface Reading {
   readonly skipsRagged: boolean;
   readonly tolerate?: {
     readonly tolerances: readonly CsvTolerance[];
-    /** The rows are written here in the specified form, as chunks. */
+    /** The folder into which the rows are written in the specified form, as chunks. */
     readonly folder: string;
     readonly recordsPerCut?: number | undefined;
   };
@@ -87,7 +87,7 @@ function scanTolerantly(csvPath: string, { names }: CsvForm, takesLineFeeds: boo
   return scanner.end();
 }
 
-/** A longer first line is no header. */
+/** A first line that is longer than this is no header. */
 const HEADER_BYTES = 64 << 10;
 
 /** Returns null when the form cannot be tolerated. @throws the system's error (`ENOENT`, …) */
@@ -124,7 +124,7 @@ class ChunkWriter {
   readonly #folder: string;
   readonly #recordsPerCut: number;
   count = 0;
-  /** The number of the first row that is too long for DuckDB. */
+  /** The number of the first row that is too long for DuckDB; null when none is. */
   tooBig: number | null = null;
   #rows = 0;
   #file: number | null = null;
@@ -139,7 +139,7 @@ class ChunkWriter {
     if (this.#rows % this.#recordsPerCut === 0) this.#begin();
     this.#rows += 1;
     const record = `${[...cells, added ?? ''].map(quoted).join(',')}\r\n`;
-    // JSON escapes make control characters six times as long.
+    // The bytes are counted from a third of the limit on, because an escaped record can be longer in JSON than in the file.
     if (3 * record.length > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES) {
       this.tooBig ??= this.#rows;
     }

@@ -27,7 +27,7 @@ export interface DatabaseOptions {
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
-/** More connections are not faster (measured). */
+/** Work on more connections is not faster (measured). */
 export const CONNECTIONS = 4;
 /** An older storage version would replay a foreign WAL (hazard 14). */
 const STORAGE_VERSION = 'v1.5.0';
@@ -200,7 +200,7 @@ function openingError(path: string, error: unknown, { readOnly = false }: Databa
   return readOnly ? asDamage(error, path) : warehouseFatal(path, error);
 }
 
-/** The database must not be open. */
+/** The database must be closed when its files are removed. */
 export async function removeDatabase(path: string): Promise<void> {
   await rm(path, { force: true });
   await rm(`${path}.wal`, { force: true });

@@ -7,7 +7,7 @@ import { wellFormedJson } from '../../lib/wire/json.ts';
 import { sql } from './sql.ts';
 import { checkNames, type Params, type Row, type Statements } from './statements.ts';
 
-/** One retry is nearly always enough (measured). */
+/** The limit is never reached: one retry is nearly always enough (measured). */
 const CHECKPOINT_ATTEMPTS = 200;
 const CHECKPOINT_PAUSE_MS = 5;
 
@@ -40,7 +40,10 @@ export class Session implements Statements {
     if (loads) await this.#connection.runAndReadAll(sql('csv-session'));
   }
 
-  /** No statement can undo this. The number of threads is fixed too: changing it during a scan of a lake deadlocks DuckDB 1.5. */
+  /**
+   * Locks the settings, which no statement can undo. The number of threads is fixed too: changing it during a scan of a lake
+   * deadlocks DuckDB 1.5.
+   */
   async harden(folders: readonly string[]): Promise<void> {
     const list = folders.map((folder) => `'${reachable(folder).replaceAll("'", "''")}'`).join(', ');
     await this.#connection.run(`set allowed_directories = [${list}]`);
@@ -106,7 +109,10 @@ export class Session implements Statements {
     return known;
   }
 
-  /** Retried: DuckDB refuses it while another connection cleans up a committed transaction. The caller excludes writers. */
+  /**
+   * The checkpoint is repeated, because DuckDB refuses it while another connection cleans up a committed transaction. The caller
+   * excludes writers.
+   */
   async checkpoint(): Promise<void> {
     await retry(() => this.statement('checkpoint'), {
       ...{ attempts: CHECKPOINT_ATTEMPTS, pauseMs: CHECKPOINT_PAUSE_MS },
@@ -130,7 +136,8 @@ export class Session implements Statements {
       await this.statement('commit');
       return result;
     } catch (error) {
-      // Runs after `end` too, because a connection must not be closed inside a transaction. Fails if the commit itself failed.
+      // The rollback also follows a failed commit, because a connection must not be closed inside a transaction. It fails if the
+      // commit has ended the transaction.
       await countedCall('rollback', () => this.#connection.run('rollback')).catch(() => undefined);
       throw error;
     }

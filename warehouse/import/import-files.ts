@@ -23,7 +23,10 @@ export interface ImportDeps {
   readonly quarantine: Quarantine;
   readonly dataDir: string;
   readonly now: () => Date;
-  /** Missing when no service is configured; it returns null when the service does not know the invoice. */
+  /**
+   * Asks the service for an invoice's details; undefined when no service is configured. It returns null when the service does not
+   * know the invoice.
+   */
   readonly lookUp?: (invoiceId: string) => Promise<FileToCheck['details']>;
   readonly onDone?: (done: number) => void;
 }

@@ -51,7 +51,7 @@ export function takeCopy(dataDir: string, from: string): CopyBegun {
     return { path, file: await scannedBy(thread, () => flush(path)) };
   };
   const taken = take();
-  // The caller may await it only later.
+  // The handler prevents an unhandled rejection, since the caller may await the result only later.
   taken.catch(() => undefined);
   return {
     taken,
@@ -72,7 +72,10 @@ export function copyPrivately(from: string, to: string): void {
 /** A chunk is small enough to stay in the processor's cache between hash and scan. */
 const CHUNK_BYTES = 1 << 18;
 
-/** Synchronous, with one buffer, and without the archive's modules: a tenth of the import of a large file is saved. */
+/**
+ * The scan is synchronous, uses one buffer and loads none of the archive's modules, which saves a tenth of the import of a large
+ * file.
+ */
 export function scanCopy(path: string): ArchivedFile {
   const [hash, scanner] = [createHash('sha256'), new CsvScanner()];
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);

@@ -24,7 +24,7 @@ export function extensionsFor(dataPath: string): readonly ExtensionName[] {
     : ['ducklake', 'postgres_scanner'];
 }
 
-/** The folder of DuckDB's extensions: `.cache/` of a checkout, else one in the user's cache folder. */
+/** The folder of DuckDB's extensions: `.cache/` of a checkout, and otherwise one in the user's cache folder. */
 export function extensionCache(version: string): string {
   const root = join(import.meta.dirname, '..', '..');
   const cache = existsSync(join(root, 'tsconfig.json')) ? join(root, '.cache') : userCache();
@@ -138,8 +138,8 @@ export function lakeSchema(generation: number): string {
 const IDLE_LIMIT_MS = 11 * 60_000;
 
 /**
- * For each attached database: a scan uses the connection of its transaction, and idle ones are closed. Concurrent transactions
- * exceed the number, because one that waits for a second connection could wait for itself.
+ * Limits for each attached database: a scan uses the connection of its transaction, and idle connections are closed. Concurrent
+ * transactions exceed the number, because one that waits for a second connection could wait for itself.
  */
 const CONNECTION_LIMITS = [
   'set global pg_use_ctid_scan = false',
@@ -237,7 +237,7 @@ export interface LakeDatabaseOptions {
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
-/** Sessions: one for the load in progress, one for everything else. Each may use connections to PostgreSQL. */
+/** There are two sessions: one for the load in progress, one for everything else. Each may use connections to PostgreSQL. */
 const CONNECTIONS = 2;
 
 export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database> {

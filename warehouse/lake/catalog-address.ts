@@ -63,7 +63,7 @@ function keywordsOf(url: URL): string {
   return [...keywords].map(([keyword, value]) => `${keyword}=${quoted(value)}`).join(' ');
 }
 
-/** All other keywords follow the question mark of a URL. */
+/** Keywords that have a place of their own in a URL; all others follow its question mark. */
 const PLACED = ['host', 'hostaddr', 'port', 'user', 'password', 'dbname'];
 
 function fromKeywords(text: string): CatalogAddress {

@@ -28,7 +28,7 @@ export async function currentGeneration(
 ): Promise<number> {
   return withCatalog(address, async (query, _run, client) => {
     await refusePooledSessions(address, client);
-    // Two processes that start at once would both create the schema, and one would fail.
+    // The lock orders processes that start at once: both would create the schema, and one would fail.
     await query('lock-session', { class: LOCK.opening, key: 0 });
     const [{ is_there: isThere } = {}] = await query('has-pointer');
     const [found] = isThere === true ? await query('read-pointer') : [];
@@ -87,7 +87,7 @@ export async function knownGeneration(address: CatalogAddress): Promise<number |
   });
 }
 
-/** Changes with every publication and every rebuild. @returns null when there is no warehouse yet */
+/** Returns a text that changes with every publication and every rebuild; null when there is no warehouse yet. */
 export async function publicationStamp(address: CatalogAddress): Promise<string | null> {
   return withCatalog(address, async (query) => {
     if ((await query('generation-schemas')).length === 0) return null;
@@ -175,7 +175,7 @@ async function withCatalog<T>(
   }
   try {
     return await work(
-      // A statement without tables of a generation has the same text for each.
+      // Without a generation, only statements that name no ledgers can run; their text is the same for each generation.
       async (name, params = {}, generation = 0) => {
         const statement = ledgerStatement(name, generation);
         return (await client.query(statement.text, ledgerValues(statement, params))).rows;

@@ -93,7 +93,7 @@ interface Opened {
 const LOST_CONNECTION =
   /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
 
-/** The first statement of every look: it fixes the ledgers, before any row is read. */
+/** Every look begins with this statement, which fixes the ledgers before any row is read. */
 const BEGIN_LOOK = `
   select generation, (select max(sequence) from internal.publication_log)
   from postgres_query('ledger', 'select generation from billsync.warehouse')`;
@@ -104,7 +104,7 @@ const opened = new Map<string, Opened>();
 export async function connectToLake(path: string, lake: LakeSettings): Promise<DuckDBConnection> {
   const known = opened.get(path);
   const connection = known?.file === (await fileAt(path)) ? await lookAt(known, lake) : null;
-  // A rebuild has switched the generation, or there is no instance yet.
+  // Without a connection, a rebuild has switched the generation, or there is no instance yet.
   return connection ?? (await lookAt(await openShared(path, lake), lake)) ?? connectToLake(path, lake);
 }
 
@@ -152,7 +152,7 @@ async function openShared(path: string, lake: LakeSettings): Promise<Opened> {
   instance.catch(() => {
     if (opened.get(path) === fresh) opened.delete(path);
   });
-  // Readers of the previous instance keep it: DuckDB closes it with its last connection.
+  // Closing the previous instance does not disturb its readers: DuckDB closes it with its last connection.
   known?.instance.then((before) => before.closeSync()).catch(() => undefined);
   return fresh;
 }
@@ -176,7 +176,7 @@ export async function noticePublication(path: string, lake: LakeSettings): Promi
 const making = new Map<string, Promise<void>>();
 const made = new Map<string, number>();
 
-/** Readers need no worker on their machine. Also replaces the file of an earlier generation. */
+/** Writes the file of views on a machine without a worker, and replaces that of an earlier generation. */
 export async function makePointerFile(path: string, place: LakePlace): Promise<void> {
   if (made.get(path) === place.generation && existsSync(path)) return;
   const work = making.get(path) ?? writeOwnPointerFile(path, place);
@@ -185,7 +185,7 @@ export async function makePointerFile(path: string, place: LakePlace): Promise<v
     await work;
     made.set(path, place.generation);
   } catch (error) {
-    // Without write access to the folder, the file of a worker is used.
+    // Without write access to the folder, the file that a worker has written is used.
     if (!existsSync(path)) throw error;
   } finally {
     making.delete(path);

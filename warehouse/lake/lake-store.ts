@@ -31,8 +31,8 @@ interface IngestLakeOptions {
 }
 
 /**
- * One process does it at a time; the others use its result when it started after their request.
- * @returns all zeros when another process did it meanwhile
+ * One process ingests at a time; the others use its result when it started after their request. @returns all zeros when another
+ * process did it meanwhile
  */
 export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
   const { ledger, archive, now, locks, deferFacts = false, onMissing } = options;
@@ -60,7 +60,10 @@ export function ingestLake(options: IngestLakeOptions): Promise<Ingested> {
 
 const NOTHING: Ingested = { events: 0, changes: 0, setAside: [], readAgain: [] };
 
-/** Rows first, flushed and not yet counted, then the ledger. Holds the invoices, and one lock per load in progress. */
+/**
+ * Writes the rows first, flushed and not yet counted, and then the ledger. It holds the invoices, and one lock for each load in
+ * progress.
+ */
 export function lakeTransactions(
   ledger: Ledger,
   loads: readonly { readonly invoiceId: string; readonly loadId: number }[],
@@ -87,7 +90,9 @@ export function lakeTransactions(
   };
 }
 
-/** Before the catalogue commits. DuckLake does not flush: after a power cut the catalogue would name missing rows. */
+/**
+ * Flushes files before the catalogue commits. DuckLake does not flush, so after a power cut the catalogue would name missing rows.
+ */
 async function flushFiles(session: Session, span: Params): Promise<void> {
   const written = await session.all('written-files', span);
   const paths = written.map(({ path }) => String(path)).filter((path) => !path.includes('://'));
@@ -127,12 +132,12 @@ const STEP_ATTEMPTS = 20;
 const STEP_PAUSE_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MIN_FILES = 64;
-/** Time limit of one statement, which may merge the files of a whole lake or list a bucket. */
+/** The time limit of one statement, which may merge the files of a whole lake or list a bucket. */
 const LIMIT_MS = 6 * 3_600_000;
 const MERGE =
   "select coalesce(sum(files_processed), 0)::integer as merged from ducklake_merge_adjacent_files('lake')";
 
-/** Writers and readers continue meanwhile. @returns null when another process is tidying */
+/** Writers and readers continue while the lake is tidied. @returns null when another process is tidying */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = MIN_FILES } = options;
   return ledger.tidying(async () => {
@@ -172,7 +177,7 @@ interface LakeStoreParts {
   readonly now: () => Date;
   readonly publishedPath: string;
   readonly dataPath: string;
-  /** Releases the presence that a rebuild waits for. */
+  /** Gives up the presence of this writer, for which a rebuild waits. */
   readonly leave: () => Promise<void>;
   readonly metrics: Metrics | undefined;
   readonly lingerMs: number | undefined;
@@ -182,7 +187,7 @@ interface LakeStoreParts {
 
 export class LakeStore implements Store {
   readonly #parts: LakeStoreParts;
-  /** Within this process; between processes PostgreSQL keeps the order. */
+  /** Orders the work of this process on an invoice; between processes PostgreSQL keeps the order. */
   readonly #locks = new KeyedMutex();
   readonly loader: BatchingLoader<NewLoad>;
   readonly #givingAgain: NodeJS.Timeout;

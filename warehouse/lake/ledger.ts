@@ -91,11 +91,11 @@ function inSchema(text: string, generation: number): string {
 
 /** First number of an advisory lock; the second is the generation or the load. */
 export const LOCK = {
-  /** Shared by all writers; exclusive for a process that switches the generation. */
+  /** All writers share this lock; a process that switches the generation has it alone. */
   generation: 8_150,
-  /** Shared by writers of single invoices; exclusive for a large batch. */
+  /** Writers of single invoices share this lock; a large batch has it alone. */
   invoices: 8_151,
-  /** Shared by every open writer; exclusive for a rebuild. */
+  /** Every open writer shares this lock; a rebuild has it alone. */
   presence: 8_152,
   opening: 8_153,
   ingest: 8_154,
@@ -103,7 +103,7 @@ export const LOCK = {
   /** DuckLake commits one at a time, and waiting costs less than a conflict. */
   commit: 8_156,
   tidy: 8_157,
-  /** Held while a load is in progress, by its id. */
+  /** The lock of a load in progress, by the id of the load. */
   load: 8_158,
 } as const;
 
@@ -126,7 +126,7 @@ const PRESENT_AGAIN_MS = 1_000;
 const BLOCKED_AFTER_MS = 20_000;
 
 export interface LedgerTransaction extends Statements {
-  /** Held until the transaction ends. */
+  /** The lock is held until the transaction ends. */
   lock(kind: keyof typeof LOCK, key: number): Promise<void>;
   tryLock(kind: keyof typeof LOCK, key: number): Promise<boolean>;
   script(text: string): Promise<void>;
@@ -161,7 +161,7 @@ export class Ledger implements Ledgers {
   readonly #idleLimitMs: number;
   readonly #blockedAfterMs: number;
   readonly #name: string;
-  /** Used by one caller at a time; null while there is none. */
+  /** The connection of the presence, which one caller uses at a time; null while there is none. */
   #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
   readonly #presentTurn = createSemaphore(1);
   #onReplaced: ((error: WarehouseError) => void) | undefined;
@@ -182,7 +182,7 @@ export class Ledger implements Ledgers {
     this.#pool = new pg.Pool({
       ...connectionOptions(address, role),
       ...{ max: CONNECTIONS, idleTimeoutMillis: UNUSED_MS },
-      // The pool waits for this before it lends the connection.
+      // The pool waits for these statements before it lends a connection.
       onConnect: (client) => prepareConnection(client, { address, generation, idleLimitMs }),
     });
     // The pool replaces a broken idle connection; without a listener the event would end the process.
@@ -246,8 +246,8 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * Until the result is called; `alone` succeeds only without other writers. A presence that PostgreSQL lost is taken again.
-   * @returns null when there are other writers
+   * Holds the presence until the result is called; `alone` succeeds only without other writers. A presence that PostgreSQL lost is
+   * taken again. @returns null when there are other writers
    */
   async presence(how: 'shared' | 'alone'): Promise<(() => Promise<void>) | null> {
     let presence = await this.#bePresent(how);
@@ -304,8 +304,8 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * The processes that hold locks for which this one has waited too long; null: none. PostgreSQL ends the ledger's connections of a
-   * frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
+   * Names the processes that hold locks for which this one has waited too long; null when there is none. PostgreSQL ends the
+   * ledger's connections of a frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
    */
   async blockedBy(): Promise<string | null> {
     const seconds = this.#blockedAfterMs / 1_000;
@@ -333,14 +333,14 @@ export class Ledger implements Ledgers {
       `begin; set local lock_timeout = ${LOCK_LIMIT_MS}; select pg_backend_pid() as pid`,
     );
     try {
-      // Locks of the session are with the process of PostgreSQL that took them.
+      // Another process of PostgreSQL than at the start of the session does not have the locks that the session took.
       if (rowOfLast(begun)?.pid !== sessions.get(client)?.pid) throw notASession(this.#address);
       if (!this.#isBeingMade) await this.#holdGeneration(client);
       const result = await work(transactionOn(client));
       await query(client, 'commit');
       return result;
     } catch (error) {
-      // A lost connection ends the transaction too, and the first error is the one to report.
+      // The rollback may fail, because a lost connection ends the transaction too; the first error is the one to report.
       await query(client, 'rollback').catch(spoil);
       throw error;
     }
@@ -359,7 +359,7 @@ export class Ledger implements Ledgers {
     throw replaced;
   }
 
-  /** Uses the presence's connection, or another one in a process without presence, such as a rebuild. */
+  /** Uses the connection of the presence, or another one in a process without presence, such as a rebuild. */
   #withPresent<T>(work: (client: pg.PoolClient, spoil: (error: Error) => void) => Promise<T>): Promise<T> {
     return this.#presentTurn(() => {
       const present = this.#present;
@@ -464,7 +464,7 @@ function transactionOn(client: pg.PoolClient): LedgerTransaction {
   };
 }
 
-/** Runs a named statement, which is planned once per connection. */
+/** Runs a statement by its name, under which PostgreSQL plans it once per connection. */
 async function queryNamed(client: pg.PoolClient, name: string, params: Params = {}): Promise<readonly Row[]> {
   const answer = WITHOUT_QUERY.get(name);
   if (answer !== undefined) return answer;
@@ -476,7 +476,7 @@ async function queryNamed(client: pg.PoolClient, name: string, params: Params = 
 const inUse = new WeakMap<pg.PoolClient, number>();
 const pings = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
-/** One statement at a time on a connection, also beside `keepInUse`. */
+/** Runs one statement at a time on a connection, also beside `keepInUse`. */
 async function query(
   client: pg.PoolClient,
   statement: string | pg.QueryConfig,
@@ -507,7 +507,7 @@ function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<vo
 
 interface LedgerSession {
   readonly generation: number;
-  /** The pid of the process of PostgreSQL. */
+  /** The pid of the connection's process of PostgreSQL. */
   readonly pid: unknown;
 }
 

@@ -77,11 +77,11 @@ export interface PrepareLake {
   readonly ledger: Ledger;
   readonly place: LakePlace;
   readonly now: () => Date;
-  /** False for a rebuild, which readers see only when it is complete. */
+  /** False for a rebuild, because readers see its lake only when it is complete. */
   readonly isPublished?: boolean;
 }
 
-/** The caller makes sure that no other process does. */
+/** The caller makes sure that no other process prepares the lake. */
 export async function prepareLake(prepare: PrepareLake): Promise<CaughtUp & { readonly database: Database }> {
   const { options, ledger, place, now, isPublished = true } = prepare;
   const { settings } = options;
@@ -154,7 +154,7 @@ async function catchUpLake(
   return caughtUp;
 }
 
-/** The facts that a crash between commit and fact left out, with the time of the load. */
+/** Archives facts that a crash between a commit and its fact has left out, with the time of the load. */
 export async function recordUnrecorded(ledger: Ledger, archive: Archive, log: Logger): Promise<void> {
   const unrecorded = await ledger.all('unrecorded-loads');
   await recordMissingFacts(unrecorded, archive, log);

@@ -40,7 +40,7 @@ interface Next {
   readonly moveHere: () => Promise<void>;
 }
 
-/** Keeps writers out until `use` has ended. A generation that was not moved to is removed. */
+/** Keeps writers out until `use` has ended. A new generation that `use` did not move to is removed. */
 async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise<T>): Promise<T> {
   const { settings, log } = options;
   const now = options.now ?? (() => new Date());
@@ -94,14 +94,14 @@ async function makeNext<T>(options: RebuildOptions, use: (next: Next) => Promise
   }
 }
 
-/** @returns none when there is no readable generation: replacing it is the purpose of a rebuild */
+/** @returns no records when there is no readable generation, because replacing it is the purpose of a rebuild */
 async function readBefore(
   counted: Ledger,
   { archive, log }: RebuildOptions,
 ): Promise<readonly StoredRecord[]> {
   try {
     const storedRecords = await readStoredRecords(counted);
-    // Facts that a crash left out are only in the warehouse.
+    // Facts that a crash has left out are only in the warehouse, so they are archived first.
     await recordUnrecorded(counted, archive, log);
     return storedRecords;
   } catch (error) {

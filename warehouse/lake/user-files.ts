@@ -15,9 +15,9 @@ import { connectionOptions, unreachable } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
 const QUERY_MS = 60_000;
-/** Alerts use it every few seconds, and a slot of PostgreSQL is not kept in between. */
+/** An idle connection is closed soon: alerts use one every few seconds, and a slot of PostgreSQL is not kept in between. */
 const IDLE_MS = 500;
-/** SQLSTATE of a table or schema that does not exist. */
+/** The SQLSTATEs of a table or a schema that does not exist. */
 const MISSING = ['42P01', '3F000'];
 /** SQLSTATE of lost connections, shutdowns, and full connection slots. */
 const UNREACHABLE = /^(08|57P|53300)/;
@@ -111,7 +111,7 @@ async function createTable(pool: pg.Pool, address: CatalogAddress): Promise<void
     }
     await client.query('commit');
   } catch (error) {
-    // The error to report is the first one; an open transaction ends with its connection.
+    // The first error is the one to report; an open transaction ends with its connection.
     client.release(true);
     throw asCatalogError(error, address);
   }

@@ -3,7 +3,7 @@ import { camelCase, type Ledgers } from '../duckdb/statements.ts';
 
 export interface StoredRecord {
   readonly kind: 'load' | 'event' | 'invoice' | Exclude<Fact['kind'], 'load' | UntracedKind>;
-  /** Invoice id and file of a load, event id, or invoice id; in lower case, except event ids of duplicates. */
+  /** The invoice id and file of a load, an event id, or an invoice id; in lower case, except event ids of duplicates. */
   readonly subject: string;
   readonly loadId: number | null;
   readonly invoiceId: string | null;
@@ -34,7 +34,7 @@ export function storedRecordKey({ kind, subject }: Pick<StoredRecord, 'kind' | '
   return `${kind} ${subject}`;
 }
 
-/** Returns null for a fact that makes no record. */
+/** Returns null for a fact of which the ledgers have no record. */
 export function storedRecordOfFact(fact: Fact): string | null {
   if (!isTraced(fact)) return null;
   const { kind } = fact;

@@ -7,7 +7,9 @@ import { deriveInvoice } from './derive-invoice.ts';
 import { rankOf } from './derive-status.ts';
 import type { InvoiceLines } from './invoice-lines.ts';
 
-/** @param lines undefined: the invoice is unknown @param now ISO 8601 UTC @returns fact null: the decision is refused */
+/**
+ * @param lines undefined when the invoice is unknown @param now ISO 8601 UTC @returns a fact of null when the decision is refused
+ */
 export function checkDecision(
   decision: Decision,
   lines: InvoiceLines | undefined,

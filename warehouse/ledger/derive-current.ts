@@ -13,9 +13,9 @@ import {
 } from './invoice-lines.ts';
 
 interface Placed {
-  /** The version after which the line was recorded; a load has its own. */
+  /** The version after which the line was recorded; that of a load is its own. */
   readonly version: number;
-  /** ISO 8601 UTC. */
+  /** When the line was recorded, in ISO 8601 UTC. */
   readonly at: string;
 }
 
@@ -65,7 +65,7 @@ function versionAt(loads: readonly LoadLine[], at: string): number {
 /** What the service or an operator stated about the file that counts. */
 interface Ruling {
   readonly sha256: string;
-  /** Hashes that an operator saw named and decided against; null: an answer of the service. */
+  /** The hashes that an operator saw named and decided against; null for an answer of the service. */
   readonly overruled: ReadonlySet<string> | null;
 }
 
@@ -129,7 +129,7 @@ class Candidates {
     return isAnnounced ? 'announced' : null;
   }
 
-  /** The hash that the service named last in an answer. */
+  /** The hash that the service named in its last answer; null when it has named none. */
   get lastAnswer(): string | null {
     return [...this.#rulings].findLast(({ overruled }) => overruled === null)?.sha256 ?? null;
   }
@@ -191,7 +191,7 @@ export function countingChanges(
   return changes;
 }
 
-/** Whether the service named the hash of the load in an answer, or only an event did; null when neither did. */
+/** `named` when the service named the load's hash in an answer, `announced` when only an event did, null when neither did. */
 export function namedBy(load: LoadLine, lines: InvoiceLines): 'named' | 'announced' | null {
   return candidatesOf(lines).namedBy(load);
 }

@@ -31,7 +31,7 @@ export interface DerivedInvoice {
   readonly discrepancies: readonly DiscrepancyLine[];
 }
 
-/** @returns null: the ledgers have no line of the invoice (test events do not count) */
+/** @returns null when the ledgers have no line of the invoice (test events do not count) */
 export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
   const { evidence, loads, attention } = lines;
   const firstSeenAt = earliest([
@@ -96,7 +96,7 @@ export function deriveInvoice(lines: InvoiceLines): DerivedInvoice | null {
 interface CountingSpan {
   readonly since: string;
   readonly load_id: number | null;
-  /** Since when the invoice was void; null when it counted. */
+  /** Since when the invoice was void in this span; null when it counted. */
   readonly voided_at: string | null;
 }
 

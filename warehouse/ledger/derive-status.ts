@@ -110,7 +110,7 @@ export interface DerivedVoid {
 
 export function deriveVoid(evidence: readonly Evidence[], recorded: readonly Recorded[]): DerivedVoid {
   const restores = recorded.filter(({ fact }) => fact?.kind === 'restored');
-  /** By the id of a void event, when the first restore that names it was recorded. */
+  /** For the id of each void event, when the first restore that names it was recorded. */
   const endOf = new Map<string, string>();
   for (const { at, fact } of restores.toReversed())
     for (const id of fact?.names?.split(',') ?? []) endOf.set(id, at);
@@ -165,7 +165,7 @@ function union(spans: readonly Span[]): readonly Span[] {
   return apart;
 }
 
-/** @param facts in the order of the ledger @returns the last open one of the kind that no later one of the kind ends */
+/** @param facts in the order of the ledger @returns the last fact of the kind that no later one of the kind ends */
 export function lastOpen(
   facts: readonly AttentionLine[],
   kind: AttentionLine['kind'],
