@@ -8,6 +8,7 @@ import { BillingError, isBillingError } from '../billing/errors.ts';
 import type { AlertKey } from '../lib/alerts/alert-names.ts';
 import { forEachBounded } from '../lib/semaphore.ts';
 import type { DueInvoice } from '../lib/warehouse-requests.ts';
+import type { Answer } from '../warehouse/warehouse.ts';
 import type { WarehouseDependencies } from './dependencies.ts';
 
 export type ConfirmDependencies = Pick<
@@ -17,41 +18,63 @@ export type ConfirmDependencies = Pick<
 
 const LIMIT = 1_000;
 const CALLS_AT_ONCE = 4;
+/** Answers that are recorded together, so that a process that ends asks at most so many times again. */
+const BATCH = 100;
 const DAY_MS = 86_400_000;
 
-/** @param lookUp starts the workflow of an invoice whose file the service names differently */
+/**
+ * With several workers, one does it for all.
+ * @param lookUp starts the workflow of an invoice whose file the service names differently
+ * @returns false: another process is doing it
+ */
 export async function confirmAnnounced(
+  dependencies: ConfirmDependencies,
+  lookUp: (invoice: DueInvoice) => Promise<void>,
+): Promise<boolean> {
+  if (dependencies.settings.service.baseUrl === null) return true;
+  const done = await dependencies.warehouse.alone(async () => {
+    await confirmDue(dependencies, lookUp);
+    return true;
+  });
+  return done ?? false;
+}
+
+async function confirmDue(
   { warehouse, service, alerts, log, settings, now }: ConfirmDependencies,
   lookUp: (invoice: DueInvoice) => Promise<void>,
 ): Promise<void> {
-  if (settings.service.baseUrl === null) return;
   const ours = settings.partnerId === null ? service.partnerIds() : [settings.partnerId];
   const since = new Date(now().getTime() - DAY_MS).toISOString();
   const due = await warehouse.unconfirmed({ partnerId: ours[0] ?? null, since, limit: LIMIT });
   const known = new Set(ours.map((partnerId) => partnerId.toLowerCase()));
-  for (const { invoiceId, partnerId, voidBasis } of ours.length === 0 ? [] : due.unchecked) {
-    const isForeign = !known.has(partnerId.toLowerCase());
-    if (isForeign && voidBasis !== 'foreign')
-      await exclude(invoiceId, 'foreign-partner', `It is of partner ${partnerId}, which is not ours.`);
-    else if (!isForeign && voidBasis === 'foreign') await include(invoiceId);
-  }
+  const checked = ours.length === 0 ? [] : due.unchecked;
+  await record(
+    checked.flatMap(({ invoiceId, partnerId, voidBasis }): readonly Answer[] => {
+      const isForeign = !known.has(partnerId.toLowerCase());
+      if (isForeign === (voidBasis === 'foreign')) return [];
+      if (!isForeign) return [{ kind: 'included', invoiceId }];
+      const reason = `It is of partner ${partnerId}, which is not ours.`;
+      return [{ kind: 'excluded', invoiceId, code: 'foreign-partner', reason }];
+    }),
+  );
   const unknown: string[] = [];
   let isAway = false;
-  await forEachBounded(due.announced, CALLS_AT_ONCE, async (invoice) => {
-    const { invoiceId, voidBasis, fileSha256, encodedSha256 } = invoice;
-    const answer = await answerOf(invoiceId);
-    if (answer === 'unknown') {
-      if (voidBasis === null) unknown.push(invoiceId);
-      return;
-    }
-    if (answer === null) return;
-    if (voidBasis === 'unknown') await include(invoiceId);
-    if (answer === 'known') return;
-    const { fileHashSha256: sha256, fileSizeBytes: sizeBytes } = answer;
-    if (sha256 === fileSha256 || sha256 === encodedSha256)
-      await warehouse.recordHash({ invoiceId, sha256, sizeBytes });
-    else await lookUp(invoice);
-  });
+  for (let from = 0; from < due.announced.length && !isAway; from += BATCH) {
+    const answers: Answer[] = [];
+    await forEachBounded(due.announced.slice(from, from + BATCH), CALLS_AT_ONCE, async (invoice) => {
+      const { invoiceId, voidBasis, fileSha256, encodedSha256 } = invoice;
+      const answer = await answerOf(invoiceId);
+      if (answer === 'unknown' && voidBasis === null) unknown.push(invoiceId);
+      if (answer === 'unknown' || answer === null) return;
+      if (voidBasis === 'unknown') answers.push({ kind: 'included', invoiceId });
+      if (answer === 'known') return;
+      const { fileHashSha256: sha256, fileSizeBytes: sizeBytes } = answer;
+      if (sha256 === fileSha256 || sha256 === encodedSha256)
+        answers.push({ kind: 'hash-answered', invoiceId, sha256, sizeBytes });
+      else await lookUp(invoice);
+    });
+    await record(answers);
+  }
   if (unknown.length === 0) return;
   // A service that does not know a confirmed invoice either is the wrong one, or does not work.
   const control = due.confirmed === null ? 'known' : await answerOf(due.confirmed);
@@ -62,15 +85,13 @@ export async function confirmAnnounced(
     );
     return;
   }
-  for (const invoiceId of unknown)
-    await exclude(
-      invoiceId,
-      'unknown-invoice',
-      'Only a delivery has named it; the billing service does not know it.',
-    );
+  const reason = 'Only a delivery has named it; the billing service does not know it.';
+  await record(
+    unknown.map((invoiceId) => ({ kind: 'excluded', invoiceId, code: 'unknown-invoice', reason })),
+  );
 
   /** Returns null when the service does not work; nothing is concluded from that, and the run ends. */
-  async function answerOf(invoiceId: string): Promise<Answer> {
+  async function answerOf(invoiceId: string): Promise<Asked> {
     if (isAway) return null;
     try {
       return await ask(service, invoiceId);
@@ -82,22 +103,18 @@ export async function confirmAnnounced(
     }
   }
 
-  async function exclude(
-    invoiceId: string,
-    code: 'unknown-invoice' | 'foreign-partner',
-    reason: string,
-  ): Promise<void> {
-    await warehouse.exclude(invoiceId, { code, reason });
-    alerts.raise({
-      key: alertOf(invoiceId),
-      title: `Invoice ${invoiceId} left every total: ${code === 'foreign-partner' ? 'it is not ours' : 'the billing service does not know it'}`,
-      detail: `${reason} Somebody may have used the password of the endpoint. \`billsync invoices show ${invoiceId}\` shows its events; \`billsync invoices restore\` brings it back.`,
-    });
-  }
-
-  async function include(invoiceId: string): Promise<void> {
-    await warehouse.exclude(invoiceId, null);
-    alerts.resolve(alertOf(invoiceId));
+  async function record(answers: readonly Answer[]): Promise<void> {
+    if (answers.length > 0) await warehouse.recordAnswers(answers);
+    for (const answer of answers) {
+      const { kind, invoiceId } = answer;
+      if (kind === 'included') alerts.resolve(alertOf(invoiceId));
+      if (kind !== 'excluded') continue;
+      alerts.raise({
+        key: alertOf(invoiceId),
+        title: `Invoice ${invoiceId} left every total: ${answer.code === 'foreign-partner' ? 'it is not ours' : 'the billing service does not know it'}`,
+        detail: `${answer.reason} Somebody may have used the password of the endpoint. \`billsync invoices show ${invoiceId}\` shows its events; \`billsync invoices restore\` brings it back.`,
+      });
+    }
   }
 }
 
@@ -106,10 +123,10 @@ function alertOf(invoiceId: string): AlertKey {
 }
 
 /** The service's answer about an invoice; null is an answer that decides nothing. */
-type Answer = Awaited<ReturnType<BillingService['regenerateUrl']>> | 'known' | 'unknown' | null;
+type Asked = Awaited<ReturnType<BillingService['regenerateUrl']>> | 'known' | 'unknown' | null;
 
 /** @throws BillingError the service does not answer */
-async function ask(service: BillingService, invoiceId: string): Promise<Answer> {
+async function ask(service: BillingService, invoiceId: string): Promise<Asked> {
   try {
     return await service.regenerateUrl(invoiceId);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { getClient, heartbeat } from '@temporalio/activity';
+import { getClient, heartbeat, sleep } from '@temporalio/activity';
 import { type EnvironmentName, invoiceWorkflowId } from '../lib/wire/names.ts';
 import type { FindGapsResult, WarehouseActivities } from '../workflows/activities.ts';
 import {
@@ -14,6 +14,7 @@ import { heartbeatEvery } from './heartbeat.ts';
 
 const MAX_INBOX_AGE_MS = 10 * 60_000;
 const HEARTBEAT_INTERVAL_MS = 10_000;
+const CONFIRM_PAUSE_MS = 2_000;
 
 export function createReconcileActivities(
   dependencies: WarehouseDependencies,
@@ -48,10 +49,11 @@ export function createReconcileActivities(
     async confirmAnnounced({ queues }) {
       const client = getClient();
       const beats = heartbeatEvery(HEARTBEAT_INTERVAL_MS, heartbeat);
+      const confirm = () =>
+        confirmAnnounced(dependencies, (invoice) => lookUpInvoice(client, { ...route, queues }, invoice));
       try {
-        await confirmAnnounced(dependencies, (invoice) =>
-          lookUpInvoice(client, { ...route, queues }, invoice),
-        );
+        // Another process may be at it; then it is asked about the rest, so that all was asked for at the end.
+        while (!(await confirm())) await sleep(CONFIRM_PAUSE_MS);
       } finally {
         beats.stop();
       }

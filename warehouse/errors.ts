@@ -82,6 +82,11 @@ export class WarehouseError extends errorClass({
     exitCode: EXIT.unreachable,
     hint: 'raise max_connections of PostgreSQL, or run fewer processes: a worker has up to 10 connections, a dashboard up to 5',
   },
+  'catalog-fails': {
+    message: "The lake's catalogue (%s) refuses to work at the moment: %s",
+    exitCode: EXIT.unreachable,
+    hint: 'check the disk, the standby and the locks of PostgreSQL; the work is repeated',
+  },
   'catalog-pooled': {
     message:
       "The lake's catalogue (%s) is behind a pooler that gives one session several connections, so locks would not hold.",

@@ -61,6 +61,8 @@ export interface Store {
   /** @param recordedTo up to this load id no load is in progress and the archive has all facts; null: neither is any other */
   publish(recordedTo: () => number | null): Promise<Publication>;
   tidy?(): Promise<Tidied | null>;
+  /** @returns null when another process is at it */
+  alone?<T>(work: () => Promise<T>): Promise<T | null>;
   blockedBy?(): Promise<string | null>;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import type { Archive, Fact } from '../archive/archive.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { Logger } from '../lib/log/log.ts';
+import { forEachBounded } from '../lib/semaphore.ts';
 import type {
   CheckOutcome,
   Decided,
@@ -48,6 +49,12 @@ export type { InvoiceSummary, RemovableFile } from './ledger/read-invoices.ts';
 
 type FactAfterVersion = Extract<Fact, { readonly afterVersion?: number | undefined }>;
 type Recorded<Kind extends Fact['kind']> = Omit<Extract<Fact, { readonly kind: Kind }>, 'kind' | 'at'>;
+
+type Answered<Kind extends Fact['kind']> = { readonly kind: Kind } & Recorded<Kind>;
+/** With `excluded` an invoice leaves every total, with `included` it returns to them. */
+export type Answer = Answered<'hash-answered'> | Answered<'excluded'> | Answered<'included'>;
+
+const FACTS_AT_ONCE = 16;
 
 export class LedgerWarehouse {
   readonly #store: Store;
@@ -98,7 +105,13 @@ export class LedgerWarehouse {
   }
 
   recordHash(named: Recorded<'hash-answered'>): Promise<void> {
-    return this.#recordAfter({ kind: 'hash-answered', at: this.#at(), ...named });
+    return this.recordAnswers([{ kind: 'hash-answered', ...named }]);
+  }
+
+  /** Answers about any number of invoices, with one ingest. */
+  async recordAnswers(answers: readonly Answer[]): Promise<void> {
+    const at = this.#at();
+    await this.#recordAllAfter(answers.map((answer) => ({ ...answer, at })));
   }
 
   async load(requested: LoadRequest): Promise<LoadOutcome> {
@@ -147,14 +160,6 @@ export class LedgerWarehouse {
     const invoice = await this.invoice(invoiceId);
     if (invoice?.state === 'needs_attention')
       await this.#recordAfter({ kind: 'resolved', at: this.#at(), invoiceId });
-  }
-
-  /** The invoice leaves every total, or with `null` returns to them. */
-  exclude(invoiceId: string, why: Pick<Recorded<'excluded'>, 'code' | 'reason'> | null): Promise<void> {
-    const record = { at: this.#at(), invoiceId };
-    return this.#recordAfter(
-      why === null ? { kind: 'included', ...record } : { kind: 'excluded', ...record, ...why },
-    );
   }
 
   unconfirmed(request: Parameters<typeof readUnconfirmed>[1]): Promise<Unconfirmed> {
@@ -254,6 +259,11 @@ export class LedgerWarehouse {
     return this.#open.shared(async () => (await this.#store.tidy?.()) ?? null);
   }
 
+  /** Runs `work` in one process at a time. @returns null when another one is at it */
+  alone<T>(work: () => Promise<T>): Promise<T | null> {
+    return this.#store.alone === undefined ? work() : this.#store.alone(work);
+  }
+
   async blockedBy(): Promise<string | null> {
     return (await this.#store.blockedBy?.()) ?? null;
   }
@@ -278,15 +288,21 @@ export class LedgerWarehouse {
     return { events: ingested.events };
   }
 
-  /** The ledgers ingest the fact from the archive, as in a rebuild. */
-  async #record(fact: Fact): Promise<void> {
-    await this.#archive.putFact(fact);
+  /** The ledgers ingest the facts from the archive, as in a rebuild. */
+  async #record(...facts: readonly Fact[]): Promise<void> {
+    await forEachBounded(facts, FACTS_AT_ONCE, (fact) => this.#archive.putFact(fact));
     await this.ingestArchive();
   }
 
-  async #recordAfter(fact: FactAfterVersion): Promise<void> {
-    const afterVersion = (await this.invoice(fact.invoiceId))?.lastVersion ?? 0;
-    await this.#record({ ...fact, afterVersion });
+  #recordAfter(fact: FactAfterVersion): Promise<void> {
+    return this.#recordAllAfter([fact]);
+  }
+
+  async #recordAllAfter(facts: readonly FactAfterVersion[]): Promise<void> {
+    const invoices = await Promise.all(facts.map(({ invoiceId }) => this.invoice(invoiceId)));
+    await this.#record(
+      ...facts.map((fact, at) => ({ ...fact, afterVersion: invoices[at]?.lastVersion ?? 0 })),
+    );
   }
 
   #at(): string {

@@ -1,6 +1,6 @@
 /** An invoice counts on the word of the service: what only a delivery states is confirmed, or leaves every total (ADR 17). */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ConfirmDependencies, confirmAnnounced } from '../../activities/confirm-announced.ts';
 import { BillingError } from '../../billing/errors.ts';
 import type { Alert } from '../../lib/alerts/alert-store.ts';
@@ -90,6 +90,28 @@ describe('a file that only an event has named', () => {
     expect([await proof(), await total(), lookedUp]).toEqual(['hash', '9.1600', []]);
     await t.rebuild();
     expect(await proof()).toBe('hash');
+  });
+
+  test('is one of many whose answers are recorded with one reading of the archive', async () => {
+    const ids = Array.from({ length: 30 }, (_, n) => `${10 + n}`.padStart(8, '3').concat(INVOICE.slice(8)));
+    const files = ids.map((invoiceId) => aCsv([{}], invoiceId));
+    const events = ids.map((invoiceId, n) =>
+      anEvent('invoice_finalized', {
+        ...{ header: { invoiceId }, fileHashSha256: sha256(files[n] ?? FILE), fileSizeBytes: FILE.length },
+      }),
+    );
+    await t.record(events);
+    await Promise.all(ids.map((invoiceId, n) => loadCsv(t, files[n] ?? FILE, { invoiceId })));
+    // The service knows all but the last one.
+    for (const [n, id] of ids.slice(0, -1).entries()) named.set(id, sha256(files[n] ?? FILE));
+    const reading = vi.spyOn(t.warehouse, 'ingestArchive');
+    await confirm();
+    expect(reading).toHaveBeenCalledTimes(2);
+    const proofs = await t.query(
+      'select proof, count(*)::integer as n from invoices where voided_at is null group by all',
+    );
+    expect(proofs).toEqual([{ proof: 'hash', n: 29 }]);
+    expect([...open]).toEqual([`excluded/${ids.at(-1)}`]);
   });
 
   test('is looked up when the service names another file', async () => {

@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   readonly attach?: (session: Session) => Promise<void>;
   readonly statements?: (name: string) => string;
   readonly connections?: number;
+  /** Names the cause of an error of an attached database. */
+  readonly explain?: (error: unknown) => unknown;
   readonly onFatal?: (error: WarehouseError) => void;
 }
 
@@ -157,7 +159,8 @@ export class Database {
   #classify(failure: unknown): unknown {
     // A damaged file of a lake is not damage of the warehouse: the other files are readable.
     const error = asDamage(failure, this.#options.readOnly === true ? this.path : undefined);
-    if (error !== failure || !isFatal(error)) return error;
+    if (error !== failure) return error;
+    if (!isFatal(error)) return this.#options.explain?.(error) ?? error;
     if (this.#fatal === null) {
       this.#fatal = warehouseFatal(this.path, error);
       this.#options.onFatal?.(this.#fatal);

@@ -8,7 +8,8 @@ import type { Session } from '../duckdb/session.ts';
 import { laterColumns, views } from '../duckdb/sql.ts';
 import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
-import { applicationName, ledgerSchema, rowStatement, unreachable } from './ledger.ts';
+import { asAttachedError, unreachable } from './catalog-errors.ts';
+import { applicationName, ledgerSchema, rowStatement } from './ledger.ts';
 
 export type RunStatement = (statement: string) => Promise<unknown>;
 
@@ -197,7 +198,8 @@ export async function attachLake(
     try {
       await run(statement);
     } catch (error) {
-      throw liesElsewhere(error, place) ?? unreachable(place.address, error);
+      const known = error instanceof WarehouseError ? error : liesElsewhere(error, place);
+      throw known ?? unreachable(place.address, error);
     }
   }
 }
@@ -249,6 +251,7 @@ export function openLakeDatabase(options: LakeDatabaseOptions): Promise<Database
     memoryLimit,
     statements: rowStatement,
     connections: CONNECTIONS,
+    explain: (error) => asAttachedError(error, place.address),
     ...(onFatal === undefined ? {} : { onFatal }),
     async attach(session) {
       const run: RunStatement = (statement) => session.statement(statement);

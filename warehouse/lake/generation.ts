@@ -8,6 +8,7 @@ import type { EnvironmentName } from '../../lib/wire/names.ts';
 import { applyMigrations } from '../duckdb/schema.ts';
 import { WarehouseError } from '../errors.ts';
 import type { CatalogAddress } from './catalog-address.ts';
+import { asCatalogError, unreachable } from './catalog-errors.ts';
 import {
   connectionOptions,
   Ledger,
@@ -18,7 +19,6 @@ import {
   ledgerStatement,
   ledgerValues,
   requireSessions,
-  unreachable,
 } from './ledger.ts';
 
 /** The first process creates generation 1. @throws environment-mismatch, catalog-pooled, ledgers-missing */
@@ -169,11 +169,9 @@ async function withCatalog<T>(
   const client = new pg.Client(connectionOptions(address, 'opening'));
   client.on('error', () => undefined);
   try {
-    await client.connect();
-  } catch (error) {
-    throw unreachable(address, error);
-  }
-  try {
+    await client.connect().catch((error: unknown) => {
+      throw unreachable(address, error);
+    });
     return await work(
       // Without a generation, only statements that name no ledgers can run; their text is the same for each generation.
       async (name, params = {}, generation = 0) => {
@@ -183,6 +181,8 @@ async function withCatalog<T>(
       (text) => client.query(text),
       client,
     );
+  } catch (error) {
+    throw asCatalogError(error, address);
   } finally {
     // A transaction or lock that an error left open ends with the connection.
     await client.end();

@@ -31,10 +31,9 @@ import {
   quoted,
   type RunStatement,
 } from './attach-lake.ts';
-import type { LakeSettings } from './catalog-address.ts';
-import { readCatalogAddress } from './catalog-address.ts';
+import { type LakeSettings, readCatalogAddress } from './catalog-address.ts';
+import { asAttachedError } from './catalog-errors.ts';
 import { knownGeneration, publicationStamp } from './generation.ts';
-import { unreachable } from './ledger.ts';
 
 /** Writes the file of views, replacing an existing one, while the lake is attached and access is not yet restricted. */
 export async function writePointerFile(session: Session, path: string, place: LakePlace): Promise<void> {
@@ -90,9 +89,6 @@ interface Opened {
   givenAt: number;
 }
 
-const LOST_CONNECTION =
-  /connection to server|server closed the connection|terminating connection|connect to Postgres/i;
-
 /** Every look begins with this statement, which fixes the ledgers before any row is read. */
 const BEGIN_LOOK = `
   select generation, (select max(sequence) from internal.publication_log)
@@ -123,7 +119,7 @@ async function lookAt(shared: Opened | undefined, lake: LakeSettings): Promise<D
     return null;
   } catch (error) {
     await rollBackAndClose(connection);
-    throw LOST_CONNECTION.test(String(error)) ? unreachable(readCatalogAddress(lake.catalog), error) : error;
+    throw asAttachedError(error, readCatalogAddress(lake.catalog));
   }
 }
 

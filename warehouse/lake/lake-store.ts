@@ -17,8 +17,9 @@ import type { FileLoad, LoadTransactions, NewLoad } from '../load/rejections.ts'
 import type { Store, StoreIngest, Tidied } from '../store.ts';
 import { flush } from '../write-publication.ts';
 import { GIVE_AGAIN_MS, giveS3Credentials } from './attach-lake.ts';
+import { isCatalogFull } from './catalog-errors.ts';
 import { touchPointerFile } from './lake-reader.ts';
-import { holdInvoices, isCatalogFull, type Ledger, type LedgerTransaction } from './ledger.ts';
+import { holdInvoices, type Ledger, type LedgerTransaction } from './ledger.ts';
 
 interface IngestLakeOptions {
   readonly ledger: Ledger;
@@ -140,7 +141,7 @@ const MERGE =
 /** Writers and readers continue while the lake is tidied. @returns null when another process is tidying */
 export function tidyLake(options: TidyOptions): Promise<Tidied | null> {
   const { database, ledger, now, keepMs = DAY_MS, leastFiles = MIN_FILES } = options;
-  return ledger.tidying(async () => {
+  return ledger.unlessBusy('tidy', async () => {
     const leftovers = await removeLeftovers(database, ledger);
     const count = async (name: string, params = {}): Promise<Row> =>
       (await database.use((session) => session.once(name, params, LIMIT_MS)))[0] ?? {};
@@ -278,6 +279,11 @@ export class LakeStore implements Store {
   tidy(): Promise<Tidied | null> {
     const { database, ledger, now } = this.#parts;
     return tidyLake({ database, ledger, now: now() });
+  }
+
+  alone<T>(work: () => Promise<T>): Promise<T | null> {
+    // PostgreSQL gives a session the same lock twice.
+    return this.#locks.run('#confirm', () => this.#parts.ledger.unlessBusy('confirm', work));
   }
 
   async close(): Promise<void> {

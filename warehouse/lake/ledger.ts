@@ -12,7 +12,8 @@ import { wellFormedJson } from '../../lib/wire/json.ts';
 import { type Migration, migrationsIn, sql, withCsvColumns } from '../duckdb/sql.ts';
 import { checkNames, type Ledgers, type Params, type Row, type Statements } from '../duckdb/statements.ts';
 import { WarehouseError } from '../errors.ts';
-import { type CatalogAddress, withoutPassword } from './catalog-address.ts';
+import type { CatalogAddress } from './catalog-address.ts';
+import { asCatalogError, messageOf, unreachable } from './catalog-errors.ts';
 
 export interface LedgerStatement {
   readonly text: string;
@@ -105,6 +106,8 @@ export const LOCK = {
   tidy: 8_157,
   /** The lock of a load in progress, by the id of the load. */
   load: 8_158,
+  /** The process that asks the service about announced files has this lock. */
+  confirm: 8_159,
 } as const;
 
 /** Only a single file needs these statements: keys of the ledgers find events and stop two writers. */
@@ -114,7 +117,7 @@ const WITHOUT_QUERY: ReadonlyMap<string, readonly Row[]> = new Map([
   ['claim-invoices', []],
 ]);
 const SINGLE_INVOICES = 50;
-/** The presence and the locks of ingest and tidying, the load in progress, everything else. DuckDB has its own (attach-lake.ts). */
+/** The presence and the locks of ingest, tidying and confirmation, the load in progress, everything else. DuckDB has its own (attach-lake.ts). */
 const CONNECTIONS = 3;
 const CONNECT_MS = 15_000;
 /** An unused connection is closed soon, so that another process that starts finds a free slot of PostgreSQL. */
@@ -231,11 +234,11 @@ export class Ledger implements Ledgers {
     return kind === 'ingest' ? this.#withPresent(onClient) : this.#with(onClient);
   }
 
-  /** @returns null when another process is tidying, or while the presence is lost */
-  async tidying<T>(work: () => Promise<T>): Promise<T | null> {
+  /** @returns null when another process has the lock, or while the presence is lost */
+  async unlessBusy<T>(kind: 'tidy' | 'confirm', work: () => Promise<T>): Promise<T | null> {
     // The lock would stay with a connection of the pool.
     if (this.#present === null) return null;
-    const lock = { class: LOCK.tidy, key: this.generation };
+    const lock = { class: LOCK[kind], key: this.generation };
     const [row] = await this.#withPresent((client) => queryNamed(client, 'try-lock-session', lock));
     if (row?.is_mine !== true) return null;
     try {
@@ -408,21 +411,6 @@ export function connectionOptions(address: CatalogAddress, role: string): pg.Poo
   };
 }
 
-const NO_FREE_CONNECTION = /too many (?:clients|connections)|remaining connection slots/i;
-
-/** @returns catalog-unreachable or catalog-full, without the password */
-export function unreachable(address: CatalogAddress, error: unknown): WarehouseError {
-  const messages = error instanceof AggregateError ? error.errors.map(String) : [messageOf(error)];
-  const problem = withoutPassword(messages.join('; '), address);
-  const code = isCatalogFull(problem) ? 'catalog-full' : 'catalog-unreachable';
-  return new WarehouseError(code, [address.printable, problem]);
-}
-
-/** Recognizes errors of DuckDB's connections and of our own. */
-export function isCatalogFull(error: unknown): boolean {
-  return NO_FREE_CONNECTION.test(messageOf(error));
-}
-
 export function ledgerSchema(generation: number): string {
   return `billsync_${generation}`;
 }
@@ -485,6 +473,9 @@ async function query(
   try {
     await pings.get(client);
     return await client.query<Row>(statement);
+  } catch (error) {
+    const session = sessions.get(client);
+    throw session === undefined ? error : asCatalogError(error, session.address);
   } finally {
     inUse.set(client, (inUse.get(client) ?? 1) - 1);
   }
@@ -506,6 +497,7 @@ function keepInUse(client: pg.PoolClient, idleLimitMs: number): () => Promise<vo
 }
 
 interface LedgerSession {
+  readonly address: CatalogAddress;
   readonly generation: number;
   /** The pid of the connection's process of PostgreSQL. */
   readonly pid: unknown;
@@ -556,7 +548,7 @@ async function prepareConnection(
   const found = row?.settings as Readonly<Record<string, string>> | undefined;
   const differing = Object.entries(wanted).filter(([name, value]) => found?.[name] !== value);
   if (differing.length > 0) throw notASession(address);
-  sessions.set(client, { generation, pid: row?.pid });
+  sessions.set(client, { address, generation, pid: row?.pid });
 }
 
 /** The last row of the last of several statements in one text, for which `pg` returns an array. */
@@ -602,8 +594,4 @@ function processesOf(found: readonly Row[]): string {
 function only(name: string, [row]: readonly Row[]): Row {
   if (row === undefined) throw new Error(`${name}.sql returned no row.`);
   return row;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

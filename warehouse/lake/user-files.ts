@@ -11,7 +11,8 @@ import {
   readCatalogAddress,
   withoutPassword,
 } from './catalog-address.ts';
-import { connectionOptions, unreachable } from './ledger.ts';
+import { asCatalogError } from './catalog-errors.ts';
+import { connectionOptions } from './ledger.ts';
 
 const STATEMENTS = new URL('./user-files.sql', import.meta.url);
 const QUERY_MS = 60_000;
@@ -19,8 +20,6 @@ const QUERY_MS = 60_000;
 const IDLE_MS = 500;
 /** The SQLSTATEs of a table or a schema that does not exist. */
 const MISSING = ['42P01', '3F000'];
-/** SQLSTATE of lost connections, shutdowns, and full connection slots. */
-const UNREACHABLE = /^(08|57P|53300)/;
 
 interface FileRow {
   readonly version: string;
@@ -51,7 +50,7 @@ function storeIn(address: CatalogAddress, environment: EnvironmentName): UserSto
       return await pool.query(statementIn(STATEMENTS, name), [environment, ...values]);
     } catch (error) {
       if (error instanceof pg.DatabaseError && MISSING.includes(error.code ?? '')) return null;
-      throw asCatalogError(error, address);
+      throw asFileError(error, address);
     }
   }
 
@@ -113,13 +112,13 @@ async function createTable(pool: pg.Pool, address: CatalogAddress): Promise<void
   } catch (error) {
     // The first error is the one to report; an open transaction ends with its connection.
     client.release(true);
-    throw asCatalogError(error, address);
+    throw asFileError(error, address);
   }
   client.release();
 }
 
-function asCatalogError(error: unknown, address: CatalogAddress): WarehouseError {
-  if (!(error instanceof pg.DatabaseError) || UNREACHABLE.test(error.code ?? ''))
-    return unreachable(address, error);
-  return new WarehouseError('catalog-refuses', [address.printable, withoutPassword(error.message, address)]);
+function asFileError(error: unknown, address: CatalogAddress): unknown {
+  const known = asCatalogError(error, address);
+  if (!(known instanceof pg.DatabaseError)) return known;
+  return new WarehouseError('catalog-refuses', [address.printable, withoutPassword(known.message, address)]);
 }

@@ -97,6 +97,31 @@ test('waits for PostgreSQL when a worker starts without it, and ends for an unkn
   );
 });
 
+test('an opening that loses PostgreSQL at any message has an error for which a worker waits', async () => {
+  const { catalog } = settings.warehouse;
+  const proxy = await startDelayProxy(server.postgres.port, 0);
+  const through = {
+    ...settings,
+    dataDir: makeDataDir(),
+    warehouse: { ...settings.warehouse, catalog: catalog.replace(/port=\d+/, `port=${proxy.port}`) },
+  };
+  proxy.endAt(Number.POSITIVE_INFINITY);
+  await (await open(through)).close();
+  const messages = proxy.endAt(1);
+  expect(messages).toBeGreaterThan(100);
+  // The first ones are statements of our own; an attempt of DuckDB to connect takes seconds.
+  for (let at = 1; at < messages - 12; at += at < 23 ? 1 : 13) {
+    proxy.endAt(at);
+    const error = await failureOf(open(through));
+    expect([at, describeError(error), error]).toMatchObject([
+      at,
+      { exitCode: EXIT.unreachable },
+      { code: 'catalog-unreachable' },
+    ]);
+  }
+  await proxy.stop();
+});
+
 test('a verification waits for a free connection', async () => {
   // Connections of the warehouse that are not used end after two seconds.
   await sleep(3_000);

@@ -228,16 +228,6 @@ describe('the warehouse over a lake', { shuffle: false }, () => {
     expect(await queryLake(settings, 'from shipment_rows anti join loads using (load_id)')).toEqual([]);
   });
 
-  test('does not load what was voided, and does not load a file twice', async () => {
-    expect(await loadCsv(t, aCsv([{ 'Billing Cost': '3' }], THIRD), { invoiceId: THIRD })).toEqual({
-      outcome: 'voided',
-    });
-    expect(await loadCsv(t, aCsv([{ 'Billing Cost': '5' }]))).toMatchObject({
-      outcome: 'already_loaded',
-      version: 1,
-    });
-  });
-
   test('loads one file once when several processes load it at once', async () => {
     const invoiceId = '55555555-5555-4555-8555-555555555555';
     const other = await openWarehouse({ settings, archive: t.archive, log: silent });
@@ -257,6 +247,8 @@ describe('the warehouse over a lake', { shuffle: false }, () => {
         `select count(*)::integer as n from shipments where invoice_id = '${invoiceId}'`,
       ),
     ).toEqual([{ n: 2 }]);
+    const alone = t.warehouse.alone(() => other.alone(async () => 'at once'));
+    expect([await alone, await other.alone(async () => 'after it')]).toEqual([null, 'after it']);
     await other.close();
   });
 

@@ -7,6 +7,7 @@ import { withoutUrlQuery } from '../../../lib/wire/invoice-event.ts';
 import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
 import { importFile } from '../../../warehouse/import/import-files.ts';
 import { openQuarantine } from '../../../webhook/inbox/quarantine.ts';
+import { type LakeTestSettings, publishedPath as registerLake } from '../../warehouse/lake/support.ts';
 import { archiveCsv, aWarehouse, type TestWarehouse } from '../../warehouse/support.ts';
 import { csvOf, type Event, type History, type Invoice, type Step, stepsOf, type Timed } from '../history.ts';
 import { instantOf, World } from '../model/truth.ts';
@@ -27,12 +28,12 @@ export class Difference extends Error {
   override readonly name = 'Difference';
 }
 
-/** @returns the installation after the last publication; to be closed by the caller */
-export async function play(history: History): Promise<Played> {
+/** @param lake instead of a file @returns the installation after the last publication; to be closed by the caller */
+export async function play(history: History, lake: LakeTestSettings | null = null): Promise<Played> {
   const world = new World();
   let at = instantOf(history, { atMs: 0 });
   const now = (): Date => new Date(at);
-  const test = await aWarehouse({ now });
+  const test = await aWarehouse(lake === null ? { now } : { now, settings: lake });
   try {
     const published: string[] = [];
     const steps = stepsOf(history);
@@ -48,8 +49,11 @@ export async function play(history: History): Promise<Played> {
     }
     at = instantOf(history, { atMs: Math.max(0, ...steps.map(({ atMs }) => atMs)) });
     const { path } = await test.warehouse.publish();
+    if (lake !== null) registerLake(lake);
+    // A lake is read in its current state, so its publication has the time of the reader.
+    const publishedAt = lake === null ? at : new Date().toISOString();
     const instants = [...new Set(steps.map((step) => instantOf(history, step)))];
-    return { world, test, instants, published, publishedAt: at, path };
+    return { world, test, instants, published, publishedAt, path };
   } catch (error) {
     await test.close();
     throw error;
@@ -117,10 +121,12 @@ async function takeStep(test: TestWarehouse, step: Step, { at, now }: Moment): P
       return 'recorded';
     }
     case 'exclude':
-      await warehouse.exclude(invoiceId, { code: step.code, reason: 'It is not ours.' });
+      await warehouse.recordAnswers([
+        { kind: 'excluded', invoiceId, code: step.code, reason: 'It is not ours.' },
+      ]);
       return 'done';
     case 'include':
-      await warehouse.exclude(invoiceId, null);
+      await warehouse.recordAnswers([{ kind: 'included', invoiceId }]);
       return 'done';
     case 'restore':
       return (await warehouse.decide({ kind: 'restore', invoiceId, ...BY })).outcome;

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import type { LakeServer } from '../../warehouse/lake/support.ts';
+import { makeDataDir } from '../../warehouse/support.ts';
 import { history } from '../draw/history.ts';
 import type { History } from '../history.ts';
 import { QUESTIONS } from '../model/catalogue.ts';
@@ -10,10 +12,13 @@ export interface WorldRun {
   readonly seconds: number;
   readonly path?: string;
   readonly reports?: readonly string[];
+  /** Over a lake of its own for each history, with PostgreSQL; otherwise over a DuckDB file. */
+  readonly lakes?: LakeServer;
 }
 
 /** @throws the smallest history that shows a difference, with the command that repeats it @returns how many were played */
-export async function playHistories({ seed, seconds, path, reports }: WorldRun): Promise<number> {
+export async function playHistories(run: WorldRun): Promise<number> {
+  const { seed, seconds, path, reports, lakes = null } = run;
   const asked = QUESTIONS.filter(({ report }) => reports?.includes(report) ?? true);
   const until = Date.now() + seconds * 1_000;
   let played = 0;
@@ -21,7 +26,7 @@ export async function playHistories({ seed, seconds, path, reports }: WorldRun):
   const property = fc.asyncProperty(history(asked), async (drawn) => {
     // Once a history shows a difference, smaller ones are tried for as long as it takes.
     if (played > 0 && !hasFailed && Date.now() > until) return;
-    await playOne(drawn).catch((error: unknown) => {
+    await playOne(drawn, lakes).catch((error: unknown) => {
       hasFailed = true;
       throw error;
     });
@@ -35,7 +40,7 @@ export async function playHistories({ seed, seconds, path, reports }: WorldRun):
       ...(path === undefined ? {} : { path }),
     });
     // On a slow machine the time may end before the first history of a batch.
-    if (result.counterexample !== null) throw new Error(described(result));
+    if (result.counterexample !== null) throw new Error(described(result, lakes !== null));
     if (path !== undefined) break;
   }
   return played;
@@ -45,24 +50,22 @@ const BATCH = 50;
 /** A batch takes a part of it; the rest is for making a failure smaller. */
 const MAX_BATCH_MS = 120_000;
 
-function described({
-  seed,
-  counterexamplePath,
-  counterexample,
-  errorInstance,
-}: fc.RunDetails<[History]>): string {
+function described(
+  { seed, counterexamplePath, counterexample, errorInstance }: fc.RunDetails<[History]>,
+  isLake: boolean,
+): string {
   const error = errorInstance instanceof Error ? errorInstance : new Error(String(errorInstance));
   return [
     JSON.stringify(counterexample?.[0], null, 1).replaceAll(/\{\s+"shipDate[^}]*\}/g, (row) =>
       row.replaceAll(/\s*\n\s*/g, ' '),
     ),
     error.name === 'Difference' ? error.message : String(error.stack),
-    `A history shows a difference. Repeat it: npm run world -- --seed ${seed} --path ${counterexamplePath}`,
+    `A history shows a difference. Repeat it: npm run world -- --seed ${seed} --path ${counterexamplePath}${isLake ? ' --lake' : ''}`,
   ].join('\n');
 }
 
-export async function playOne(drawn: History): Promise<void> {
-  const played = await play(drawn);
+export async function playOne(drawn: History, lakes: LakeServer | null = null): Promise<void> {
+  const played = await play(drawn, (await lakes?.aLake(makeDataDir())) ?? null);
   try {
     await compareReports(played, drawn);
   } finally {

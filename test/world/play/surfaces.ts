@@ -4,11 +4,11 @@ import { parse } from 'csv-parse/sync';
 import { listReports } from '../../../reports/catalogue.ts';
 import type { ReportRow } from '../../../reports/cells.ts';
 import { drilldownOfCell } from '../../../reports/drilldown.ts';
+import { openPublishedFile } from '../../../reports/open-published-file.ts';
 import { drawCharts } from '../../../reports/render/charts.ts';
 import { renderReport } from '../../../reports/render/render-report.ts';
 import type { ReportResult } from '../../../reports/report-result.ts';
 import type { ReportSession } from '../../../reports/report-session.ts';
-import { queryFile } from '../../warehouse/support.ts';
 import type { Filters, Listing } from '../history.ts';
 import { compareKeys, costOf, plainZone } from '../model/answer.ts';
 import { groups, money, parsed, sum } from '../model/exact.ts';
@@ -251,7 +251,9 @@ async function compareTable(
   sql: string,
   expected: readonly Readonly<Record<string, unknown>>[],
 ): Promise<void> {
-  const found = await queryFile(path, sql);
+  const file = await openPublishedFile(path);
+  const found = (await file.query(sql)).getRowObjectsJson();
+  file.close();
   const names = Object.keys(expected[0] ?? {});
   const textOf = (row: Readonly<Record<string, unknown>>): string =>
     JSON.stringify(names.map((name) => String(row[name] ?? null)));
