@@ -16,7 +16,7 @@ const POINTS = ['D1', 'D2', 'D3', 'D4', 'D5'] as const;
 
 export async function runDurablePoints(rounds: number) {
   const dataDir = join(await mkdtemp(join(tmpdir(), 'points-')), 'data');
-  const endpoint = await createEndpointProcess(dataDir, 0);
+  const endpoint = await createEndpointProcess(dataDir);
   const acknowledged: Acknowledged[] = [];
   const answers: { point: string; first: string | null; retry: string | null }[] = [];
   await endpoint.start();

@@ -18,7 +18,6 @@ import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { expectKept, type Promised } from '../bench/support/rounds.ts';
 import { aDelivery, basic } from '../webhook/a-delivery.ts';
-import { type AnswerTimes, answerTimes } from '../webhook/answer-times.ts';
 import { createEndpointProcess } from '../webhook/endpoint-process.ts';
 
 export type HostileSocketsResult = Awaited<ReturnType<typeof runHostileSockets>>;
@@ -63,8 +62,8 @@ export function promisesOf({ honest, bareAnswers }: HostileSocketsResult): Promi
 /** @param options.deliveries of each of three senders */
 export async function runHostileSockets(options: { readonly sockets: number; readonly deliveries: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
-  const endpoint = await createEndpointProcess(join(folder, 'data'), 0);
-  const bare = await createEndpointProcess(join(folder, 'bare'), 0, 'bare');
+  const endpoint = await createEndpointProcess(join(folder, 'data'));
+  const bare = await createEndpointProcess(join(folder, 'bare'), 'bare');
   await Promise.all([endpoint.start(), bare.start()]);
   const url = endpoint.url() ?? '';
   // A sender that delivered before is known.
@@ -193,4 +192,13 @@ function startAttack(port: string, sockets: number, sources: readonly string[]) 
 
 function totalOf(opened: Opened): number {
   return Object.values(opened).reduce((sum, count) => sum + count, 0);
+}
+
+type AnswerTimes = ReturnType<typeof answerTimes>;
+
+/** @param tookMs one figure an answer, in any order */
+function answerTimes(tookMs: readonly number[]) {
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  const at = (share: number): number => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
+  return { p50Ms: at(0.5), p99Ms: at(0.99), slowestMs: at(1) };
 }

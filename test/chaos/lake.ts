@@ -13,14 +13,13 @@ import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { request } from 'undici';
 import { LOCK } from '../../warehouse/lake/ledger.ts';
-
 import { createTraffic, type Traffic, type TrafficCounts } from '../support/billing-traffic.ts';
 import { type LakeMachines, type Machine, startLakeMachines } from '../support/lake-machines.ts';
 import type { Product } from '../support/processes/product.ts';
 import { addTo, describeSum, exact, type Sum } from '../support/published-data.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { startPgBouncer } from '../support/tools/pgbouncer.ts';
-import { compareReports, requestVerify } from './processes.ts';
+import { compareReports, requestVerify } from './rig.ts';
 
 export interface DrillOptions {
   readonly seed: number;

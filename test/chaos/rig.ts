@@ -1,8 +1,10 @@
 /** The set-up that chaos programs share: a foreign service, the product on a folder of its own, and the verdict at the end. */
 
+import type { ForeignRow } from '../support/foreign-billing.ts';
 import { type ForeignService, startForeignService } from '../support/foreign-service.ts';
 import { checkInvariants, type Truth, type Violation } from '../support/invariants.ts';
 import { createProduct, type Product, type ProductOptions } from '../support/processes/product.ts';
+import { addTo, differences, exact, type Sum } from '../support/published-data.ts';
 import { deliver } from '../webhook/a-delivery.ts';
 
 export interface Rig {
@@ -100,4 +102,45 @@ export function conclude(result: unknown, broken: readonly string[]): void {
 
 export function printProgress(text: string): void {
   process.stderr.write(`${text}\n`);
+}
+
+/** @returns empty when `verify` finds nothing */
+export async function requestVerify(product: Product): Promise<readonly string[]> {
+  const { code, out, err } = await product.command('verify', '--json');
+  return code === 0 ? [] : [`verify ended with ${code}: ${out}${err}`];
+}
+
+const KEYS = { tenants: 'tenant', carriers: 'carrier', zones: 'carrier_zone' } as const;
+
+/** @returns the differences; empty when the three reports add up to the rows */
+export async function compareReports(
+  product: Product,
+  rows: readonly ForeignRow[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [report, key] of Object.entries(KEYS)) {
+    const expected = new Map<string, Sum>();
+    for (const row of rows) {
+      const value = key === 'carrier_zone' ? row.zone : row[key];
+      addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
+    }
+    const reported = await jsonOf(product, 'report', report, '--level', 'all', '--format', 'json');
+    const sums = new Map(
+      reported.map((row): [string, Sum] => [
+        `${row[key] ?? ''} ${row.currency_code}`,
+        { rows: Number(row.shipments), tenThousandths: exact(String(row.billing_cost)) },
+      ]),
+    );
+    found.push(...differences(expected, sums).map((what) => `report ${report}: ${what}`));
+  }
+  return found;
+}
+
+async function jsonOf(
+  product: Product,
+  ...args: readonly string[]
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { code, out, err } = await product.command(...args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+  return JSON.parse(out) as Readonly<Record<string, unknown>>[];
 }

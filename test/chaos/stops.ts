@@ -1,6 +1,6 @@
 /**
- * SIGTERM to each role during work, also while Temporal is down or hung and while the role still starts: the role
- * drains, ends with 0 within a minute, and no acknowledged event is lost. `npm run chaos -- stops [case…]`.
+ * SIGTERM and kill -9 of each role during work, also while Temporal is down or hung and while the role still starts: after SIGTERM the
+ * role drains and ends with 0 within a minute, and no acknowledged event is lost. `npm run chaos -- stops [case…]`.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,8 +22,10 @@ interface Stop {
   readonly roles: readonly Role[];
   readonly victim: Role;
   readonly temporal: 'serves' | 'is gone' | 'hangs';
-  /** SIGTERM is sent as soon as the role logs, long before it is ready. */
+  /** The signal is sent as soon as the role logs, long before it is ready. */
   readonly isStarting?: boolean;
+  /** kill -9 instead of SIGTERM. */
+  readonly isKilled?: boolean;
 }
 
 type Stopped = Awaited<ReturnType<typeof stopOne>>;
@@ -45,12 +47,62 @@ const STOPS: readonly Stop[] = [
   { name: 'up', roles: UP, victim: 'up', temporal: 'serves' },
   { name: 'up, Temporal hangs', roles: UP, victim: 'up', temporal: 'hangs' },
   { name: 'up, starting', roles: UP, victim: 'up', temporal: 'serves', isStarting: true },
+  { name: 'worker killed', roles: APART, victim: 'worker', temporal: 'serves', isKilled: true },
+  { name: 'webhook killed', roles: APART, victim: 'webhook', temporal: 'serves', isKilled: true },
+  {
+    name: 'temporal killed, its server survives',
+    roles: APART,
+    victim: 'temporal',
+    temporal: 'serves',
+    isKilled: true,
+  },
+  {
+    name: 'worker killed, Temporal too',
+    roles: APART,
+    victim: 'worker',
+    temporal: 'is gone',
+    isKilled: true,
+  },
+  {
+    name: 'webhook killed, Temporal too',
+    roles: APART,
+    victim: 'webhook',
+    temporal: 'is gone',
+    isKilled: true,
+  },
+  {
+    name: 'worker killed, starting',
+    roles: APART,
+    victim: 'worker',
+    temporal: 'serves',
+    isStarting: true,
+    isKilled: true,
+  },
+  {
+    name: 'webhook killed, starting',
+    roles: APART,
+    victim: 'webhook',
+    temporal: 'serves',
+    isStarting: true,
+    isKilled: true,
+  },
+  { name: 'up killed, its server survives', roles: UP, victim: 'up', temporal: 'serves', isKilled: true },
+  { name: 'up killed, its server too', roles: UP, victim: 'up', temporal: 'is gone', isKilled: true },
+  {
+    name: 'up killed, starting',
+    roles: UP,
+    victim: 'up',
+    temporal: 'serves',
+    isStarting: true,
+    isKilled: true,
+  },
 ];
 
 const STOPPED_WITHIN_SECONDS = 60;
 const INVOICES_PER_STOP = 12;
 
-export const summary = 'SIGTERM to each role during work, also with Temporal gone or hung [case…]';
+export const summary =
+  'SIGTERM and kill -9 of each role during work, also with Temporal gone or hung [case…]';
 
 export async function main(names: readonly string[]): Promise<void> {
   const selected = names.length === 0 ? STOPS : STOPS.filter(({ name }) => names.includes(name));
@@ -119,6 +171,10 @@ async function stopOne(product: Product, stop: Stop) {
   } else {
     // One or two calls are in progress by then.
     await sleep(stop.temporal === 'serves' ? 300 : 4_000);
+  }
+  if (stop.isKilled === true) {
+    await product.kill(stop.victim);
+    return { name: stop.name, code: 0, seconds: 0, orphans: 0 };
   }
   const { code, seconds } = await product.stop(stop.victim);
   const shouldHaveNoServer = stop.victim === 'up' || stop.victim === 'temporal';

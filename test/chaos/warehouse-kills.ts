@@ -1,7 +1,17 @@
-/** kill -9 of the writer during loads, voids and publications, then the findings. */
+/** kill -9 of the writer during loads, voids and publications, each followed by a check of the published copy; then the findings. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aWorkshop, inspect, isSound, kill, startWriter, type Workshop } from '../warehouse/chaos.ts';
+import {
+  aWorkshop,
+  checkFile,
+  inspect,
+  isSound,
+  kill,
+  startWriter,
+  type Workshop,
+} from '../warehouse/chaos.ts';
 import { conclude, printProgress } from './rig.ts';
 
 export const summary = 'kill -9 in the middle of loads [kills] [seed]: nothing lost, halved or doubled';
@@ -17,7 +27,9 @@ export async function runKills(options: {
     rows: 400,
     large: Math.min(10, options.kills),
   });
-  let state = options.seed;
+  const published = join(workshop.dataDir, 'reports.duckdb');
+  const inconsistent: string[] = [];
+  let [publications, state] = [0, options.seed];
   for (let round = 0; round < options.kills; round += 1) {
     const writer = await startWriter(workshop, { seed: options.seed + round });
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -27,6 +39,12 @@ export async function runKills(options: {
     // On a busy machine none of them may have got as far as a load.
     while (round === options.kills - 1 && workshop.promised.loads.size === 0) await sleep(5);
     await kill(writer);
+    if (existsSync(published)) {
+      publications += 1;
+      const { partial, doubled, voidedInReports } = await checkFile(published, null);
+      if (partial + doubled + voidedInReports > 0)
+        inconsistent.push(JSON.stringify({ round, partial, doubled, voidedInReports }));
+    }
     options.onProgress?.(
       `${round + 1} of ${options.kills} kills, ${workshop.promised.loads.size} loads promised`,
     );
@@ -37,6 +55,7 @@ export async function runKills(options: {
   workshop.remove();
   return {
     ...findings,
+    ...{ publications, inconsistent },
     kills: options.kills,
     promised,
     largeCutShort: workshop.large.begun - workshop.large.answered,
@@ -66,5 +85,5 @@ export async function main([kills = '200', seed = '1']: readonly string[]): Prom
     seed: Number(seed),
     onProgress: printProgress,
   });
-  conclude(result, isSound(result) ? [] : ['a promise broke']);
+  conclude(result, [...(isSound(result) ? [] : ['a promise broke']), ...result.inconsistent]);
 }

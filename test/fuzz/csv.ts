@@ -6,23 +6,30 @@
 import { CSV_HEADERS } from '../../lib/wire/csv-file.ts';
 import { damaged } from '../security/hostile/json.ts';
 import type { Random } from '../support/random.ts';
-import { INVOICE } from '../warehouse/load/any-csv-file.ts';
-import { type Forms, openReaders } from '../warehouse/load/two-readers.ts';
+import { type Forms, INVOICE, openReaders } from '../warehouse/load/two-readers.ts';
 import type { FuzzRun } from './fuzz-targets.ts';
 
 export const summary = 'CSV files at the byte scan and the load behind it';
-export const quickCases = 100;
+export const quickCases = 400;
 
 export async function open(): Promise<FuzzRun> {
   const readers = await openReaders();
+  let [good, refused] = [0, 0];
   return {
     async play(random) {
-      const { why } = await (random.chance(0.3)
+      const { why, isGood } = await (random.chance(0.3)
         ? readers.compareForms(twoForms(random))
         : readers.compare(hostileCsv(random)));
+      if (isGood) good += 1;
+      else refused += 1;
       if (why !== null) throw new Error(why);
     },
-    close: () => readers.close(),
+    async close() {
+      await readers.close();
+      // A generator of one kind only would prove nothing.
+      if (good + refused >= quickCases && Math.min(good, refused) < (good + refused) / 10)
+        throw new Error(`${good} files were good, ${refused} were not.`);
+    },
   };
 }
 

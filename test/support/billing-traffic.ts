@@ -21,9 +21,6 @@ export interface TrafficOptions {
   readonly voided?: number;
   /** Maximum pause between two invoices of one sender. */
   readonly pauseMs?: number;
-  readonly senders?: number;
-  /** Share of the invoices that may be sent by now, 0 to 1, so that the traffic lasts as long as the faults. */
-  readonly allowedShare?: () => number;
   /** Ends the traffic before its last invoice. */
   readonly isOver?: () => boolean;
   readonly maxRows?: number;
@@ -49,6 +46,7 @@ export type Traffic = ReturnType<typeof createTraffic>;
 
 const TENANTS = ['Nordwind', 'Südwind "GmbH", Köln', 'Ostwind'] as const;
 const CURRENCIES = ['USD', 'EUR'] as const;
+const SENDERS = 4;
 /** The service tries twice (spec 8); an event that a person would resend is sent until it is acknowledged. */
 const SERVICE_ATTEMPTS = 2;
 const RESEND_FOR_MS = 120_000;
@@ -63,14 +61,13 @@ export function createTraffic(options: TrafficOptions) {
   let next = 0;
 
   async function run(): Promise<void> {
-    await Promise.all(Array.from({ length: options.senders ?? 4 }, sender));
+    await Promise.all(Array.from({ length: SENDERS }, sender));
   }
 
   async function sender(): Promise<void> {
     while (next < invoices && options.isOver?.() !== true) {
       next += 1;
       const number = next;
-      while (number > Math.ceil((options.allowedShare?.() ?? 1) * invoices)) await sleep(20);
       await playInvoice(number);
       await sleep(random.next() * pauseMs);
     }

@@ -9,7 +9,6 @@ import { openFolderArchive } from '../../archive/folder-archive.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { runDamage } from '../chaos/warehouse-damage.ts';
 import { runKills } from '../chaos/warehouse-kills.ts';
-import { runSnapshots } from '../chaos/warehouse-snapshots.ts';
 import { withAllThreads } from '../support/processes/one-duckdb-thread.ts';
 import { aWorkshop, inspect, kill, SOUND, startWriter, workshopIn } from './chaos.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './support.ts';
@@ -17,7 +16,8 @@ import { aCsv, aWarehouse, loadCsv, makeDataDir, settingsFor, silent } from './s
 describe('kill -9 of the writer', () => {
   test('keeps every promised load, whole and once', async () => {
     const result = await withAllThreads(() => runKills({ kills: 3, seed: 7 }));
-    expect(result).toMatchObject(SOUND);
+    expect(result).toMatchObject({ ...SOUND, inconsistent: [] });
+    expect(result.publications).toBeGreaterThan(0);
     expect(result.loads).toBeGreaterThan(0);
     expect(result.batches).toBeGreaterThan(0);
   });
@@ -77,14 +77,6 @@ describe('a damaged WAL', () => {
     expect(await inspect(workshop)).toMatchObject({ ...SOUND, loads: one.loads });
     expect(workshop.rebuilds).toEqual(['inspect']);
     for (const each of [workshop, foreign, one, other]) each.remove();
-  });
-});
-
-describe('snapshots during loads', () => {
-  test('are consistent, and keep for readers that have an old one open', async () => {
-    const result = await runSnapshots({ snapshots: 4, seed: 5 });
-    expect(result).toMatchObject({ snapshots: 4, inconsistent: [], readersThatFailed: [] });
-    expect(result.loads).toBeGreaterThan(0);
   });
 });
 

@@ -23,10 +23,8 @@ const RUNNERS = {
   bare: testProgram('webhook/bare-runner.ts'),
 };
 
-/** @param phaseMs how long its Temporal is up, and then down; 0: always up, as a bare one is, which has none */
 export async function createEndpointProcess(
   dataDir: string,
-  phaseMs: number,
   kind: keyof typeof RUNNERS = 'endpoint',
 ): Promise<EndpointProcess> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -37,7 +35,7 @@ export async function createEndpointProcess(
   const waiting = new Map<string, () => void>();
 
   async function start(): Promise<void> {
-    const started = spawn(process.execPath, [RUNNERS[kind], dataDir, String(port), String(phaseMs)], {
+    const started = spawn(process.execPath, [RUNNERS[kind], dataDir, String(port)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     child = started;

@@ -1,9 +1,7 @@
 /**
- * The process that chaos kills: endpoint and forwarder on a data folder, with a Temporal that is down half of the
- * time. It prints `ready` with its address, and ends when its parent's pipe closes.
- *
- * Arguments: data folder, port, milliseconds of a Temporal's being up and then down (0: always up). A line `die D2` on stdin makes it
- * kill itself, as kill -9 does, when it next passes that durable point.
+ * The process that chaos kills: endpoint and forwarder on a data folder. It prints `ready` with its address, and ends when its parent's
+ * pipe closes. Arguments: data folder, port. A line `die D2` on stdin makes it kill itself, as kill -9 does, when it next passes that
+ * durable point.
  */
 
 import { appendFileSync } from 'node:fs';
@@ -20,7 +18,7 @@ import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { startWebhook } from '../../webhook/server.ts';
 import { PARTNER, testSettings } from './a-delivery.ts';
 
-const [dataDir = '', port = '0', phaseMs = '0'] = process.argv.slice(2);
+const [dataDir = '', port = '0'] = process.argv.slice(2);
 const settings = testSettings(dataDir, { port: Number(port) });
 let deadly: string | null = null;
 createInterface({ input: process.stdin })
@@ -52,10 +50,6 @@ const webhook = await startWebhook(parts);
 startForwarder({
   ...parts,
   timing: { pollMs: 200, firstBackoffMs: 100 },
-  send: async (event) => {
-    const isDown = Number(phaseMs) > 0 && Math.floor(Date.now() / Number(phaseMs)) % 2 === 1;
-    if (isDown) throw new Error('Temporal is down.');
-    appendFileSync(join(dataDir, 'sent'), `${event.eventId}\n`);
-  },
+  send: async (event) => appendFileSync(join(dataDir, 'sent'), `${event.eventId}\n`),
 });
 process.stdout.write(`${JSON.stringify({ ready: webhook.url, port: webhook.port })}\n`);

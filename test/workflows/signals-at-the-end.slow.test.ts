@@ -1,4 +1,4 @@
-/** The short form of `npm run chaos -- signals-at-the-end`. */
+/** Signals that arrive while a workflow ends, on a real server. */
 
 import { expect, test } from 'vitest';
 import { anInvoiceRoute } from '../support/quick-route.ts';

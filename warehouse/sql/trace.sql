@@ -15,7 +15,7 @@ select
     n.event_id, iso(n.event_timestamp) as event_timestamp, iso(n.received_at) as event_received_at,
     n.announced_sha256 as event_sha256, l.encoded_sha256,
     case
-        when h.file_sha256 is not null or (l.announced_sha256 = l.file_sha256 and l.file_source <> 'event') then 'regenerate'
+        when h.load_id is not null or (l.announced_sha256 = l.file_sha256 and l.file_source <> 'event') then 'regenerate'
         when coalesce(e.event_id, c.event_id) is not null or l.announced_sha256 = l.file_sha256 then 'event'
     end as hash_from,
     l.workflow_run_id, i.state, iso(i.voided_at) as voided_at,
@@ -28,8 +28,10 @@ left join files as f on f.file_sha256 = v.file_sha256 and f.invoice_id = v.invoi
 left join announcements as e on e.invoice_id = v.invoice_id and e.announced_sha256 = v.file_sha256
 left join announcements as c on c.invoice_id = v.invoice_id and c.announced_sha256 = l.encoded_sha256
 left join (
-    select distinct invoice_id, file_sha256 from attention_ledger where kind = 'hash'
-) as h on h.invoice_id = v.invoice_id and h.file_sha256 in (v.file_sha256, l.encoded_sha256)
+    select distinct load_id
+    from loads as o
+    join attention_ledger as a on a.kind = 'hash' and a.invoice_id = o.invoice_id and a.file_sha256 in (o.file_sha256, o.encoded_sha256)
+) as h on h.load_id = v.load_id
 left join event_ledger as n on n.event_id = coalesce(e.event_id, c.event_id, l.event_id)
 where v.tracking_number = $tracking_number
 order by v.is_current desc, v.invoice_id, v.version desc, v.row_number

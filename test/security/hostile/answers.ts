@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { hostileCsv } from '../../fuzz/csv.ts';
 import { hostileDetails } from '../../fuzz/details.ts';
 import type { ForeignQuirk } from '../../support/foreign-service.ts';
-import { INVOICE } from '../../warehouse/load/any-csv-file.ts';
+import { INVOICE } from '../../warehouse/load/two-readers.ts';
 import { aDelivery } from '../../webhook/a-delivery.ts';
 import { type HostileInput, type HostileWorld, times } from './world.ts';
 

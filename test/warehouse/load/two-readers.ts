@@ -5,7 +5,6 @@
 
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { temporaryName } from '../../../lib/files/files.ts';
 import { CSV_HEADERS, CSV_TOLERANCES, type CsvScan, STORED_COLUMNS } from '../../../lib/wire/csv-file.ts';
 import { CsvScanner, RECORDS_PER_CUT } from '../../../lib/wire/csv-scanner.ts';
@@ -15,24 +14,11 @@ import { Database } from '../../../warehouse/duckdb/database.ts';
 import type { Row } from '../../../warehouse/duckdb/statements.ts';
 import { type Chunks, cutIntoChunks, numberChunks, tolerate } from '../../../warehouse/load/chunks.ts';
 import { makeMemoryFolder } from '../../support/folders.ts';
-import { anyCsvFile, INVOICE } from './any-csv-file.ts';
 import { type ReferenceVerdict, readReference } from './reference-reader.ts';
 
+export const INVOICE = '7f3a0000-1111-4222-8333-444455556666';
 /** Files are small here, so they are cut more often than real ones. */
 const SMALL_CUT = 2;
-
-export async function compareReaders(options: { readonly files: number; readonly seed: number }) {
-  const readers = await openReaders();
-  const disagreements: { why: string; bytes: Buffer }[] = [];
-  let good = 0;
-  for (const bytes of fc.sample(anyCsvFile(), { numRuns: options.files, seed: options.seed })) {
-    const { why, isGood } = await readers.compare(bytes);
-    if (isGood) good += 1;
-    if (why !== null) disagreements.push({ why, bytes });
-  }
-  await readers.close();
-  return { files: options.files, good, refused: options.files - good, disagreements };
-}
 
 /** `why` is null when both readers agree. */
 interface Verdict {
