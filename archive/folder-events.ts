@@ -46,7 +46,7 @@ export async function openEventFolder(root: string, partBytes = PART_BYTES): Pro
       const shard = dirname(path);
       if (!shards.has(shard)) await makeFolder(shard);
       shards.add(shard);
-      const isNew = !isOutranked(root, event) && (await link(root, path, event));
+      const isNew = !isOutranked(root, event) && (await linkEvent(root, path, event));
       // A known event gets a line too, because a process that was killed before this left it without one. The leading line end
       // separates the line from one that a full disk left incomplete.
       await appendDurably(journal, `\n${event.receivedAt} ${eventName(event.eventId)}\n`);
@@ -106,7 +106,7 @@ async function* readPart(
   if (previous !== null) yield { event: previous.event, cursor: formatCursor({ ...range, last: null }) };
 }
 
-async function link(root: string, path: string, event: ArchivedEvent): Promise<boolean> {
+async function linkEvent(root: string, path: string, event: ArchivedEvent): Promise<boolean> {
   const part = temporaryName(root);
   try {
     await writeSynced(part, `${wellFormedJson(event)}\n`);

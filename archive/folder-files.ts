@@ -42,8 +42,8 @@ export async function openFileFolder(root: string) {
     const shard = dirname(to);
     if (!shards.has(shard)) await makeFolder(shard);
     shards.add(shard);
-    await flush(from);
-    await move(from, to);
+    await flushFile(from);
+    await moveFile(from, to);
     // The description is written last, because a file counts as archived only with it. This flush of the folder covers both names.
     await replaceDurably(descriptionPath(file.sha256), `${JSON.stringify(file)}\n`);
   }
@@ -90,7 +90,7 @@ export async function shardsIn(root: string): Promise<readonly string[]> {
     .sort();
 }
 
-async function flush(path: string): Promise<void> {
+async function flushFile(path: string): Promise<void> {
   const file = openSync(path, constants.O_RDWR);
   try {
     fchmodSync(file, 0o600);
@@ -100,14 +100,14 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-async function move(from: string, to: string): Promise<void> {
+async function moveFile(from: string, to: string): Promise<void> {
   try {
     renameSync(from, to);
   } catch (error) {
     if (systemCode(error) !== 'EXDEV') throw error;
     const part = temporaryName(dirname(to));
     await copyFile(from, part);
-    await flush(part);
+    await flushFile(part);
     await rename(part, to);
     await removeIfThere(from);
   }

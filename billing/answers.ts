@@ -2,7 +2,7 @@ import { parseErrorBody } from '../lib/wire/api.ts';
 import { decoded } from './decode-body.ts';
 import { BillingError, describeRefusal, isBillingError, tryLater } from './errors.ts';
 import {
-  discard,
+  discardBody,
   type HttpAnswer,
   type HttpRequest,
   type HttpStream,
@@ -17,7 +17,7 @@ const ERROR_BODY_BYTES = 64 * 1024;
 
 export function checkAnswer(answer: Answer, endpoint: string): void {
   const { status } = answer;
-  if (status === 202 || status === 204) throw later(answer, endpoint);
+  if (status === 202 || status === 204) throw retryLaterError(answer, endpoint);
   if (status >= 200 && status < 300) return;
   checkCommon(answer, endpoint);
   const code = status >= 500 ? 'server-fault' : status === 403 ? 'forbidden' : 'refused';
@@ -36,11 +36,11 @@ export function checkStorage(answer: Answer, host: string): void {
 
 function checkCommon(answer: Answer, endpoint: string): void {
   const { status } = answer;
-  if (status === 429 || status === 503) throw later(answer, endpoint);
+  if (status === 429 || status === 503) throw retryLaterError(answer, endpoint);
   if (status >= 300 && status < 400) throw new BillingError('redirect', [endpoint, status]);
 }
 
-function later({ status, headers }: Answer, endpoint: string): BillingError {
+function retryLaterError({ status, headers }: Answer, endpoint: string): BillingError {
   return tryLater(endpoint, status, readRetryAfter(headers['retry-after']));
 }
 
@@ -70,17 +70,17 @@ export async function readRefusal(
 }
 
 /** Releases the connection unless `check` accepts the answer. */
-export function checkedOpen(answer: Answer, check: () => void): HttpStream {
+export function openAnswerAfter(answer: Answer, check: () => void): HttpStream {
   try {
     check();
-    if (isOpen(answer)) return answer;
+    if (isOpenAnswer(answer)) return answer;
     throw new BillingError('unexpected-answer', ['The answer', 'it has no body.']);
   } catch (error) {
-    if (isOpen(answer)) discard(answer.body);
+    if (isOpenAnswer(answer)) discardBody(answer.body);
     throw error;
   }
 }
 
-function isOpen(answer: Answer): answer is HttpStream {
+function isOpenAnswer(answer: Answer): answer is HttpStream {
   return !(answer.body instanceof Uint8Array);
 }

@@ -3,7 +3,7 @@ import { rememberSecret } from '../lib/log/passing-secrets.ts';
 import { createScrub } from '../lib/log/scrub.ts';
 import { type AccessToken, type ErrorBody, parseErrorBody, parseToken, tokenError } from '../lib/wire/api.ts';
 import { MalformedAnswerError } from '../lib/wire/json.ts';
-import { checkAnswer, checkedOpen, readRefusal } from './answers.ts';
+import { checkAnswer, openAnswerAfter, readRefusal } from './answers.ts';
 import { BillingError, describeRefusal } from './errors.ts';
 import {
   type AnswerLimits,
@@ -95,7 +95,7 @@ export function createApi(settings: Settings['service'], http: Http, onToken: (t
         const stream = await http.open(request);
         return stream.status >= 200 && stream.status < 300 ? stream : readRefusal(stream, request);
       });
-      return checkedOpen(answer, () => {
+      return openAnswerAfter(answer, () => {
         onHead(answer);
         checkAnswer(answer, call.endpoint);
       });

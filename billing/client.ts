@@ -13,7 +13,7 @@ import { decoded } from './decode-body.ts';
 import { Downloads } from './downloads.ts';
 import { BillingError } from './errors.ts';
 import { DOWNLOADS_PER_HOST } from './host-turns.ts';
-import { createHttp, discard, type HttpStream } from './http.ts';
+import { createHttp, discardBody, type HttpStream } from './http.ts';
 import { bytesOf, DOWNLOAD_LIMITS, type TransferLimits, transfer } from './receive-file.ts';
 
 export interface BillingServiceOptions {
@@ -121,7 +121,7 @@ async function readDetails(request: DetailsRequest, options: DetailsOptions): Pr
       for await (const chunk of decoded(wire, stream.headers, bounds)) reader.push(chunk);
       return reader.end();
     } catch (error) {
-      discard(stream.body);
+      discardBody(stream.body);
       if (!(error instanceof MalformedAnswerError)) throw error;
       throw new BillingError('unexpected-answer', [endpoint, error.message], { cause: error });
     }

@@ -61,13 +61,13 @@ export function createDispatchers(options: ConnectionOptions) {
         new ProxyConnections(proxy, { ...options, headersTimeout: CONNECT_TIMEOUT_MS }),
       requestTls: { ...tls, timeout: CONNECT_TIMEOUT_MS },
       // The address of the proxy comes from a setting and is not checked.
-      proxyTls: { ...trust(options), timeout: CONNECT_TIMEOUT_MS },
+      proxyTls: { ...trustedContext(options), timeout: CONNECT_TIMEOUT_MS },
     });
   }
 
-  const others = open(trust(options));
+  const others = open(trustedContext(options));
   const service =
-    options.clientCert === null && options.clientKey === null ? others : open(identity(options));
+    options.clientCert === null && options.clientKey === null ? others : open(clientContext(options));
   return {
     /** @throws BillingError for an address that a proxy must not dial for us either */
     async dispatcherFor(url: URL): Promise<Dispatcher> {
@@ -86,7 +86,7 @@ type Tls = { readonly secureContext?: SecureContext };
 let lastTrust: { readonly ca: string; readonly secureContext: SecureContext } | undefined;
 
 /** The context is cached, because parsing a hundred roots takes longer than a handshake. */
-function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): Tls {
+function trustedContext({ caFile }: Pick<ConnectionOptions, 'caFile'>): Tls {
   if (caFile === null) return {};
   const all = authorities(caFile);
   const ca = all.join('\n');
@@ -94,7 +94,7 @@ function trust({ caFile }: Pick<ConnectionOptions, 'caFile'>): Tls {
   return { secureContext: lastTrust.secureContext };
 }
 
-function identity({ caFile, clientCert, clientKey }: ConnectionOptions): Tls {
+function clientContext({ caFile, clientCert, clientKey }: ConnectionOptions): Tls {
   if (clientCert === null || clientKey === null) {
     throw new BillingError('not-configured', [
       clientCert === null ? 'BILLSYNC_CLIENT_CERT' : 'BILLSYNC_CLIENT_KEY',

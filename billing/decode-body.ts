@@ -40,7 +40,7 @@ export async function* decoded(body: Bytes, headers: IncomingHttpHeaders, limits
   })();
   // The limit applies after each layer, because a huge layer may shrink again in the next one.
   for (const encoding of [...encodings, null]) {
-    bytes = inProportion(withoutLayer(bytes, encoding, limits), () => wireBytes, endpoint);
+    bytes = refuseBombs(withoutLayer(bytes, encoding, limits), () => wireBytes, endpoint);
   }
   let sizeBytes = 0;
   for await (const chunk of bytes) {
@@ -52,7 +52,7 @@ export async function* decoded(body: Bytes, headers: IncomingHttpHeaders, limits
   }
 }
 
-async function* inProportion(bytes: Bytes, wireBytes: () => number, endpoint: string): Decoded {
+async function* refuseBombs(bytes: Bytes, wireBytes: () => number, endpoint: string): Decoded {
   let sizeBytes = 0;
   for await (const chunk of bytes) {
     sizeBytes += chunk.length;
@@ -85,7 +85,7 @@ async function* withoutLayer(body: Bytes, encoding: string | null, { endpoint }:
     yield* rest;
     return;
   }
-  yield* through(rest, decoder, { endpoint, encoding: encoding ?? 'gzip' });
+  yield* decodedBy(rest, decoder, { endpoint, encoding: encoding ?? 'gzip' });
 }
 
 function decoderFor(encoding: string | null, head: Uint8Array, endpoint: string): zlib.Gunzip | null {
@@ -110,7 +110,7 @@ function decoderFor(encoding: string | null, head: Uint8Array, endpoint: string)
   }
 }
 
-async function* through(
+async function* decodedBy(
   bytes: Bytes,
   decoder: zlib.Gunzip,
   { endpoint, encoding }: { readonly endpoint: string; readonly encoding: string },

@@ -12,7 +12,7 @@ import type { ArchivedFile, FileTag } from '../lib/wire/csv-file.ts';
 import type { ExportLocation } from '../lib/wire/invoice-event.ts';
 import type { FileSource } from '../lib/wire/names.ts';
 import { isListedUrl, targetOf } from './address-guard.ts';
-import { checkedOpen, checkStorage, readRefusal } from './answers.ts';
+import { checkStorage, openAnswerAfter, readRefusal } from './answers.ts';
 import { type Api, type ApiCall, invoicePath } from './api.ts';
 import type { BillingService, CallOptions, ExportedFile, FetchExportOptions } from './billing-service.ts';
 import { BillingError, hostNotAllowed, isBillingError, sizeMismatch } from './errors.ts';
@@ -150,7 +150,7 @@ export class Downloads {
     // The request has no token of ours, because the URL contains its own credentials.
     const stream = await http.open({ method: 'GET', url, signal });
     const answer = stream.status === 200 ? stream : await readRefusal(stream, { url, signal });
-    return checkedOpen(answer, () => {
+    return openAnswerAfter(answer, () => {
       checkStorage(answer, hostOf(url));
       // The length of an encoded body is not that of the file.
       if (encodingsIn(answer.headers['content-encoding']).length > 0) return;

@@ -75,7 +75,7 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
       const answer = await openOnce(current);
       const next = hops < MAX_REDIRECTS ? redirected(current, answer) : null;
       if (next === null) return answer;
-      discard(answer.body);
+      discardBody(answer.body);
       current = next;
     }
   }
@@ -103,10 +103,10 @@ export function createHttp(options: ConnectionOptions & { readonly metrics?: Met
         headers: fields,
         body,
       } = await abortable(answering, request.signal).catch((error: unknown) => {
-        answering.then((answer) => discard(answer.body)).catch(() => undefined);
+        answering.then((answer) => discardBody(answer.body)).catch(() => undefined);
         throw error;
       });
-      const headers = joined(fields);
+      const headers = joinRepeatedHeaders(fields);
       // A cached answer has an old Date, and storage may have another clock.
       if (serviceHosts.has(url.host) && headers.age === undefined) clock.answered(headers.date, sentAt);
       pauses.answered(subject, statusCode, headers['retry-after']);
@@ -255,11 +255,11 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
   return Promise.race([promise, aborted.promise]).finally(() => settled.abort());
 }
 
-export function discard(body: HttpStream['body']): void {
+export function discardBody(body: HttpStream['body']): void {
   body.on('error', () => undefined).destroy();
 }
 
-function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function joinRepeatedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const fields = Object.entries(headers);
   return Object.fromEntries(
     fields.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),

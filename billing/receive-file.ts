@@ -12,7 +12,7 @@ import { CsvScanner } from '../lib/wire/csv-scanner.ts';
 import { formatOf } from '../lib/wire/file-format.ts';
 import { decoded } from './decode-body.ts';
 import { BillingError } from './errors.ts';
-import { discard, type HttpStream, hostOf, toBillingError } from './http.ts';
+import { discardBody, type HttpStream, hostOf, toBillingError } from './http.ts';
 
 /** A time limit between two chunks alone would not end a slow drip (hazard 35). */
 export interface TransferLimits {
@@ -65,7 +65,7 @@ export async function receiveFile<T>(
         const file = await copy(stream, { part, watch, request });
         return await keep(part.path, file);
       } catch (error) {
-        discard(stream.body);
+        discardBody(stream.body);
         throw error;
       }
     } finally {
@@ -100,7 +100,7 @@ interface Copying {
 
 async function copy(stream: HttpStream, { part, watch, request }: Copying): Promise<ReceivedFile> {
   const hash = createHash('sha256');
-  const wire = wireOf(stream, { watch, request });
+  const wire = hashWireBytes(stream, { watch, request });
   const scanner = new CsvScanner();
   let sizeBytes = 0;
   let block: Uint8Array[] = [];
@@ -141,7 +141,7 @@ function maxDecodedBytes({ expectedBytes, limits }: ReceiveRequest): number {
   return expectedBytes === null ? limits.maxUnannouncedBytes : Math.max(100 * expectedBytes, 1024 * 1024);
 }
 
-function wireOf(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
+function hashWireBytes(stream: HttpStream, { watch, request }: Omit<Copying, 'part'>) {
   const hash = createHash('sha256');
   let isEncoded = encodingsIn(stream.headers['content-encoding']).length > 0;
   const maxBytes = request.expectedBytes ?? request.limits.maxUnannouncedBytes;
@@ -214,7 +214,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   }
   const path = temporaryName(folder);
   const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-    throw asFull(error, folder);
+    throw asDiskFullError(error, folder);
   });
   return {
     path,
@@ -223,7 +223,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
       try {
         await file.writeFile(bytes);
       } catch (error) {
-        throw asFull(error, folder);
+        throw asDiskFullError(error, folder);
       }
     },
     finish: () => file.close(),
@@ -234,7 +234,7 @@ export async function createPartFile(folder: string, expectedBytes: number | nul
   };
 }
 
-function asFull(error: unknown, folder: string): unknown {
+function asDiskFullError(error: unknown, folder: string): unknown {
   if (systemCode(error) !== 'ENOSPC' && systemCode(error) !== 'EDQUOT') return error;
   return new BillingError('disk-full', [folder, `: ${messageOf(error)}`], { cause: error });
 }

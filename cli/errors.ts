@@ -34,7 +34,7 @@ export function describeError(error: unknown): DescribedError {
   return { exitCode: EXIT.bug, what: String(error), subject: null, hint: BUG_HINT };
 }
 
-export function nothingIs(unmatched: {
+export function nothingMatchedText(unmatched: {
   readonly filter: string;
   readonly given: string;
   readonly nearest: readonly string[];
@@ -72,16 +72,18 @@ const BY_NETWORK_CODE = new Set([
 
 function describeAny(error: Error): DescribedError {
   const ours = error instanceof BillsyncError ? error : null;
-  const taken = errors(error).find((each) => each.code === 'EADDRINUSE') as { port?: unknown } | undefined;
+  const taken = withCauses(error).find((each) => each.code === 'EADDRINUSE') as
+    | { port?: unknown }
+    | undefined;
   const system = systemErrorIn(error);
   const known = ours === null || ours.exitCode === EXIT.bug ? null : ours.exitCode;
   // The error of the sandbox is recognized by its name, so that commands do not load the sandbox.
   const isLocked = taken !== undefined || error.name === 'DataDirLockedError';
-  const exitCode = isLocked ? EXIT.locked : (known ?? foreign(error, system));
+  const exitCode = isLocked ? EXIT.locked : (known ?? exitCodeOfForeign(error, system));
   return {
     exitCode,
     what: known === null ? describedMessage(error, system) : error.message,
-    subject: ours?.subject ?? heldBy(taken?.port),
+    subject: ours?.subject ?? portHolderText(taken?.port),
     hint:
       ours?.hint ??
       (isLocked ? LOCKED_HINT : hintOf(error, system)) ??
@@ -89,7 +91,7 @@ function describeAny(error: Error): DescribedError {
   };
 }
 
-function foreign(error: NodeJS.ErrnoException, system: SystemError | null): ExitCode {
+function exitCodeOfForeign(error: NodeJS.ErrnoException, system: SystemError | null): ExitCode {
   if (isWorkflowMissing(error)) return EXIT.nothingMatched;
   if (BY_NETWORK_CODE.has(error.code ?? '')) return EXIT.unreachable;
   if (system === null) return machineProblemIn(error) === null ? EXIT.bug : EXIT.checkFailed;
@@ -103,7 +105,7 @@ function hintOf(error: Error, system: SystemError | null): string | null {
 }
 
 function machineProblemIn(error: Error): string | null {
-  for (const { code = '', syscall, errno } of errors(error)) {
+  for (const { code = '', syscall, errno } of withCauses(error)) {
     if (NOT_INSTALLED.has(code))
       return 'a file of billsync or of its packages is missing or built for another system: reinstall billsync, on Linux with glibc or on macOS';
     if (code === 'ERR_SYSTEM_ERROR' || (syscall !== undefined && errno !== undefined))
@@ -119,7 +121,7 @@ function isWorkflowMissing({ name }: Error): boolean {
   return name === 'WorkflowNotFoundError';
 }
 
-function heldBy(port: unknown): string | null {
+function portHolderText(port: unknown): string | null {
   const holder = typeof port === 'number' ? holderOf(port) : null;
   return holder === null ? null : `port ${port} is held by ${holder}`;
 }
@@ -136,8 +138,8 @@ const CHECKED = new Set(
   'ENOSPC EDQUOT EIO EMFILE ENFILE EAGAIN EBUSY EFBIG ENOLCK ENOMEM ENOTSUP ESTALE ETXTBSY'.split(' '),
 );
 
-function errors(error: Error): readonly NodeJS.ErrnoException[] {
-  return error.cause instanceof Error ? [error, ...errors(error.cause)] : [error];
+function withCauses(error: Error): readonly NodeJS.ErrnoException[] {
+  return error.cause instanceof Error ? [error, ...withCauses(error.cause)] : [error];
 }
 
 function describeSettings(error: SettingsError): DescribedError {

@@ -46,7 +46,7 @@ export async function withPublished<T>(
   }
 }
 
-export async function ifPublished<T>(
+export async function withPublishedIfAny<T>(
   settings: Settings,
   work: (published: PublishedReader) => Promise<T>,
 ): Promise<T | null> {

@@ -16,7 +16,7 @@ import {
 } from '../reports/render/render-report.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
 import type { ReportResult, StreamedResult } from '../reports/report-result.ts';
-import { CliError, EXIT, nothingIs } from './errors.ts';
+import { CliError, EXIT, nothingMatchedText } from './errors.ts';
 import { counted, type Output } from './terminal/output.ts';
 import { printable } from './terminal/table.ts';
 import { collect, type Verb } from './verb.ts';
@@ -62,7 +62,7 @@ export async function printStreamed(
     output.warn(`${rows} of ${found} rows: a limit leaves out the others`);
   // Rows of a person's own file that match nothing are no choice of the command: they are named with --quiet too.
   if (output.quiet) for (const note of result.head.files) output.warn(`note: ${printable(note)}`);
-  if (flags.output === undefined) for await (const part of rendered.parts) await written(part);
+  if (flags.output === undefined) for await (const part of rendered.parts) await writeToStdout(part);
   else if (flags.dryRun === true) {
     let bytes = 0;
     for await (const part of rendered.parts) bytes += Buffer.byteLength(part);
@@ -89,7 +89,7 @@ export function chosenFormat(
   if (format === undefined) {
     throw new CliError(EXIT.usage, 'the extension of the file names no format', {
       subject: output,
-      hint: `end it in one of ${endings().join(', ')}, or add --format`,
+      hint: `end it in one of ${fileEndings().join(', ')}, or add --format`,
     });
   }
   throw new CliError(EXIT.usage, `the name of the file is not that of ${format}`, {
@@ -98,14 +98,14 @@ export function chosenFormat(
   });
 }
 
-function endings(): readonly string[] {
+function fileEndings(): readonly string[] {
   return [...new Set(REPORT_FORMATS.map((format) => `.${extensionOf(format)}`))];
 }
 
 /** A misspelt name must not look like a period without shipments. @throws CliError (exit 3) */
 function refuseUnmatched({ head }: Pick<ReportResult, 'head'>): void {
   const [unmatched] = head.matches.filter(({ matched }) => matched.length === 0);
-  if (unmatched !== undefined) throw nothingIs(unmatched);
+  if (unmatched !== undefined) throw nothingMatchedText(unmatched);
 }
 
 function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
@@ -114,11 +114,11 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
     filters.from === null && filters.to === null
       ? `all days by ${filters.by}`
       : `${filters.by} from ${filters.from ?? 'the beginning'} to ${filters.to ?? 'the end'}`,
-    listed('partner', filters.partners),
-    listed('tenant', filters.tenants),
-    listed('carrier', filters.carriers),
-    listed('zone', filters.zones),
-    listed('currency', filters.currencies),
+    filterText('partner', filters.partners),
+    filterText('tenant', filters.tenants),
+    filterText('carrier', filters.carriers),
+    filterText('zone', filters.zones),
+    filterText('currency', filters.currencies),
     filters.asKnownOn === null ? null : `as known on ${filters.asKnownOn}`,
   ].filter((part) => part !== null);
   const parameters = Object.entries(head.parameters).flatMap(([key, value]) =>
@@ -136,11 +136,11 @@ function headOf({ title, head }: Pick<ReportResult, 'title' | 'head'>): string {
     .join('\n');
 }
 
-function listed(name: string, values: readonly string[]): string | null {
+function filterText(name: string, values: readonly string[]): string | null {
   return values.length === 0 ? null : `${name} ${values.join(', ')}`;
 }
 
-function written(body: string | Uint8Array): Promise<void> {
+function writeToStdout(body: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(body, (error) => (error ? reject(error) : resolve()));
   });

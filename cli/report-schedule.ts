@@ -44,7 +44,7 @@ export async function scheduleReport(
   const name = request.scheduleName ?? report;
   await changeSchedule(
     settings,
-    { action, name, isDryRun, make: () => checked(request, { name, report }) },
+    { action, name, isDryRun, make: () => checkRequest(request, { name, report }) },
     output,
   );
 }
@@ -89,7 +89,7 @@ export async function changeSchedule(
   );
 }
 
-async function checked(
+async function checkRequest(
   request: ScheduleRequest,
   { name, report }: { readonly name: string; readonly report: string },
 ): Promise<ScheduledReport> {
@@ -131,12 +131,12 @@ async function showSchedules(settings: Settings, output: Output): Promise<void> 
 export async function readableTables(tables: OptionalTables): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [table, path] of Object.entries(tables)) {
-    if (path !== undefined) found[table] = await readable(path);
+    if (path !== undefined) found[table] = await requireReadable(path);
   }
   return found;
 }
 
-async function readable(path: string): Promise<string> {
+async function requireReadable(path: string): Promise<string> {
   await access(path, constants.R_OK).catch((error: unknown) => {
     throw cannotBeRead(path, error);
   });

@@ -5,7 +5,7 @@ import { openInbox } from '../webhook/inbox/inbox.ts';
 import { requeueDelivery } from '../webhook/requeue.ts';
 import { CliError, EXIT } from './errors.ts';
 import { publishedInvoice } from './find-invoices.ts';
-import { addressOf, retryOne } from './with-temporal.ts';
+import { addressOf, retryOneInvoice } from './with-temporal.ts';
 
 export interface Requeue {
   readonly settings: Settings;
@@ -53,6 +53,6 @@ async function requeueFile(id: string, { settings, quarantine }: Omit<Requeue, '
   if (invoiceId === null || invoiceId === undefined)
     return `${id}: belongs to no invoice; import a corrected file instead.`;
   const invoice = await publishedInvoice(settings, invoiceId);
-  await retryOne(settings, await addressOf(settings, invoice));
+  await retryOneInvoice(settings, await addressOf(settings, invoice));
   return `${id}: invoice ${String(invoice.invoice_number)} is retried with a new file.`;
 }

@@ -29,7 +29,7 @@ export function commandLog(settings: Settings) {
   return createLogger({ ...settings, log: { ...settings.log, level: 'error' } }, 'command');
 }
 
-export async function retryOne(settings: Settings, address: InvoiceAddress): Promise<void> {
+export async function retryOneInvoice(settings: Settings, address: InvoiceAddress): Promise<void> {
   const { retryInvoice } = await import('../workflows/client/invoice-client.ts');
   await withTemporal(settings, (client) => retryInvoice(client, settings, address));
 }
@@ -39,7 +39,7 @@ export async function addressOf(settings: Settings, invoice: ReportRow): Promise
   return { partnerId: String(partnerId), invoiceId: String(invoice.invoice_id) };
 }
 
-export async function replay(
+export async function replayArchived(
   settings: Settings,
   request: Omit<ReplayOptions, 'archive' | 'send'> & { readonly dryRun: boolean },
 ): Promise<number> {
@@ -75,7 +75,7 @@ function partnerIdOfRunning(settings: Settings): string | null {
 }
 
 async function publishedPartnerId(settings: Settings): Promise<string | null> {
-  const { ifPublished } = await import('./published.ts');
+  const { withPublishedIfAny: ifPublished } = await import('./published.ts');
   const partners = await ifPublished(settings, (published) => published.query('partners'));
   return partners?.length === 1 ? String(partners[0]?.partner_id) : null;
 }

@@ -6,21 +6,21 @@ import type { ReportFilters } from '../reports/report-filters.ts';
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns the last value of the field; an empty value counts as not given, since a form sends every field. */
-export function one(query: Query, name: string): string | undefined {
+export function lastValue(query: Query, name: string): string | undefined {
   const value = query[name];
   const last = typeof value === 'string' ? value : value?.at(-1);
   return last === '' ? undefined : last;
 }
 
 /** Returns all values of the field, empty ones too: for a zone, an empty value means "none given". */
-export function all(query: Query, name: string): readonly string[] {
+export function allValues(query: Query, name: string): readonly string[] {
   const value = query[name];
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
 }
 
 export function pageNumber(query: Query): number {
-  const number = Number(one(query, 'page') ?? '1');
+  const number = Number(lastValue(query, 'page') ?? '1');
   return Number.isSafeInteger(number) && number >= 1 && number <= 100_000 ? number : 1;
 }
 
@@ -35,22 +35,22 @@ export function pagesBeside(page: number, isLast: boolean, to: (page: string) =>
 /** Values are not checked; an empty value is no filter, except for zones. */
 export function filtersOf(query: Query): ReportFilters {
   return {
-    from: one(query, 'from'),
-    to: one(query, 'to'),
-    period: one(query, 'period'),
-    by: one(query, 'by'),
-    level: one(query, 'level'),
-    asKnownOn: one(query, 'as_known_on'),
-    partners: all(query, 'partner').filter((value) => value !== ''),
-    tenants: all(query, 'tenant').filter((value) => value !== ''),
-    carriers: all(query, 'carrier').filter((value) => value !== ''),
-    zones: all(query, 'zone'),
-    currencies: all(query, 'currency').filter((value) => value !== ''),
+    from: lastValue(query, 'from'),
+    to: lastValue(query, 'to'),
+    period: lastValue(query, 'period'),
+    by: lastValue(query, 'by'),
+    level: lastValue(query, 'level'),
+    asKnownOn: lastValue(query, 'as_known_on'),
+    partners: allValues(query, 'partner').filter((value) => value !== ''),
+    tenants: allValues(query, 'tenant').filter((value) => value !== ''),
+    carriers: allValues(query, 'carrier').filter((value) => value !== ''),
+    zones: allValues(query, 'zone'),
+    currencies: allValues(query, 'currency').filter((value) => value !== ''),
   };
 }
 
 export function filtersIn(query: Query): Query {
-  const given = FILTERS.map((name) => [name, all(query, name)] as const);
+  const given = FILTERS.map((name) => [name, allValues(query, name)] as const);
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
 }
 
@@ -61,7 +61,7 @@ const FILTERS = [
 
 /** The period as a query; the text is empty when all dates are chosen. */
 export function periodOf(query: Query): string {
-  const days = ['from', 'to', 'period', 'by'].map((name) => [name, one(query, name)] as const);
+  const days = ['from', 'to', 'period', 'by'].map((name) => [name, lastValue(query, name)] as const);
   return withQuery('', Object.fromEntries(days.filter(([, day]) => day !== undefined))).slice(1);
 }
 
@@ -74,32 +74,32 @@ export function withQuery(
   const parameters = new URLSearchParams();
   for (const name of Object.keys(query)) {
     if (Object.hasOwn(changes, name)) continue;
-    for (const value of all(query, name))
-      if (value !== '' || meansNone(name)) parameters.append(name, short(name, value));
+    for (const value of allValues(query, name))
+      if (value !== '' || emptyMeansNone(name)) parameters.append(name, shortValue(name, value));
   }
   for (const [name, value] of Object.entries(changes))
-    if (value !== null) parameters.append(name, short(name, value));
+    if (value !== null) parameters.append(name, shortValue(name, value));
   const text = parameters.toString();
   return text === '' ? path : `${path}?${text}`;
 }
 
-function short(name: string, value: string): string {
+function shortValue(name: string, value: string): string {
   return NAMING.includes(name) || name.startsWith('is_') ? shortName(value) : value;
 }
 
 const NAMING: readonly string[] = ['partner', 'tenant', 'carrier', 'zone'];
 
-function meansNone(name: string): boolean {
+function emptyMeansNone(name: string): boolean {
   return name === 'zone' || name.startsWith('is_');
 }
 
 export function comparedPeriod(query: Query): Period | null {
-  const compare = one(query, 'compare');
+  const compare = lastValue(query, 'compare');
   return compare === undefined ? null : comparedPeriodOf(compare, filtersOf(query));
 }
 
 export function isForPrograms({ query }: Pick<FastifyRequest, 'query'>): boolean {
-  return one(query as Query, 'format') === 'json';
+  return lastValue(query as Query, 'format') === 'json';
 }
 
 export function addressOfPage({ url, query }: Pick<FastifyRequest, 'url' | 'query'>): string {

@@ -4,7 +4,7 @@ import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
-import { all, filtersOf, type Query, withQuery } from './address.ts';
+import { allValues, filtersOf, type Query, withQuery } from './address.ts';
 import { type PageContext, readPublished } from './page-context.ts';
 import type { PeriodMenu } from './plugin-pages.ts';
 
@@ -53,9 +53,9 @@ export async function filterFields(
     ...periodMenu(query, path),
     chips: chipsOf(query, path, choices.names),
     choices: CHOICES.map(({ filter, name, label }) => ({
-      ...{ name, label, chosen: all(query, name) },
+      ...{ name, label, chosen: allValues(query, name) },
       // A chosen value stays offered, even when the file no longer contains it.
-      values: [...new Set([...choices[filter], ...all(query, name).filter((value) => value !== '')])],
+      values: [...new Set([...choices[filter], ...allValues(query, name).filter((value) => value !== '')])],
       ...{ listed: choices[filter].length, known: choices.known.get(filter) ?? 0 },
     })).filter(({ values }) => values.length > 0),
   };
@@ -63,10 +63,10 @@ export async function filterFields(
 
 /** The form's field for a value that its list leaves out: a field without a text must not choose the lines without a zone. */
 export function mergeTypedChoices(query: Query): Query {
-  const typed = CHOICES.filter(({ name }) => all(query, `other_${name}`).some((value) => value !== ''));
+  const typed = CHOICES.filter(({ name }) => allValues(query, `other_${name}`).some((value) => value !== ''));
   const merged = typed.map(({ name }) => [
     name,
-    [...all(query, name), ...all(query, `other_${name}`).filter(Boolean)],
+    [...allValues(query, name), ...allValues(query, `other_${name}`).filter(Boolean)],
   ]);
   const others = Object.entries(query).filter(([name]) => !name.startsWith('other_'));
   return { ...Object.fromEntries(others), ...Object.fromEntries(merged) };
@@ -140,7 +140,7 @@ function daysIn(query: Query): Partial<Period> {
 
 function chipsOf(query: Query, path: string, names: Choices['names']) {
   const chip = (label: string, name: string, value: string, none: string) => {
-    const others = all(query, name).filter((each) => each !== value);
+    const others = allValues(query, name).filter((each) => each !== value);
     return {
       ...{ label, value: value === '' ? none : (names.get(value) ?? value) },
       without: withQuery(path, { ...query, [name]: others, after: [], page: [] }),
@@ -156,12 +156,12 @@ function chipsOf(query: Query, path: string, names: Choices['names']) {
     .map((name) => ({ name, label: labelOf(name.slice('is_'.length)) }));
   return [
     ...chosen.flatMap(({ name, label }) =>
-      all(query, name)
+      allValues(query, name)
         .filter((value) => value !== '' || name === 'zone')
         .map((value) => chip(label, name, value, '(none given)')),
     ),
     ...exact.flatMap(({ name, label }) =>
-      all(query, name).map((value) => chip(label, name, value, '(none)')),
+      allValues(query, name).map((value) => chip(label, name, value, '(none)')),
     ),
   ];
 }

@@ -44,7 +44,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
     (kept: Map<string, Page>, max: number) =>
     async <T>(name: string, make: () => Promise<T>): Promise<T> => {
       const stamp = await stampOf();
-      return madeOnce(pageIn(kept, max, name), stamp, make);
+      return madeOnce(newestPage(kept, max, name), stamp, make);
     };
 
   return {
@@ -55,7 +55,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
     /** Returns the last value without waiting, and renews it for the next reader; null when none is kept. */
     async peek<T>(address: string, make: () => Promise<T>): Promise<T | null> {
       const stamp = await stampOf();
-      const page = pageIn(pages, MAX_PAGES, address);
+      const page = newestPage(pages, MAX_PAGES, address);
       madeOnce(page, stamp, make).catch(() => undefined);
       return (page.kept?.value as T | undefined) ?? null;
     },
@@ -66,7 +66,7 @@ export function createPageCache(publishedPath: string, now = () => new Date()) {
 }
 
 /** The requested page becomes the newest one; beyond the limit, the oldest is removed. */
-function pageIn(pages: Map<string, Page>, max: number, address: string): Page {
+function newestPage(pages: Map<string, Page>, max: number, address: string): Page {
   const page = pages.get(address) ?? { kept: null, making: null };
   pages.delete(address);
   pages.set(address, page);

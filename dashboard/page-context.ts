@@ -15,7 +15,7 @@ import type { PageCache } from './page-cache.ts';
 import type { PageError } from './page-error.ts';
 import { queryPublished, type RunStatement } from './page-queries.ts';
 import type { PluginPages } from './plugin-pages.ts';
-import { count, type Frame, instant, renderPage, type ViewValues } from './views.ts';
+import { count, type Frame, instantText, renderPage, type ViewValues } from './views.ts';
 
 export interface PageContext {
   readonly environment: EnvironmentName;
@@ -117,19 +117,23 @@ export async function sendPage(
 ): Promise<FastifyReply> {
   const { data } = page;
   if (data !== undefined && isForPrograms(reply.request)) return sendJson(reply, data);
-  return reply.type('text/html; charset=utf-8').send(await bounded(context, page, lead));
+  return reply.type('text/html; charset=utf-8').send(await framedWithinLimit(context, page, lead));
 }
 
 /** All lists of pages have limits; names in them may still be long. */
 const MAX_PAGE_BYTES = 3_000_000;
 
-export async function bounded(context: PageContext, page: PublishedPage, lead: string): Promise<string> {
-  const html = await framed(context, page, lead);
+export async function framedWithinLimit(
+  context: PageContext,
+  page: PublishedPage,
+  lead: string,
+): Promise<string> {
+  const html = await framedPage(context, page, lead);
   const bytes = Buffer.byteLength(html);
   if (bytes <= MAX_PAGE_BYTES) return html;
   const megabytes = (bytes / 1_000_000).toFixed(0);
   const message = `This page would have ${megabytes} MB, and a page has at most ${MAX_PAGE_BYTES / 1_000_000}. Narrow it by a filter, or download the data.`;
-  return framed(context, { ...page, view: 'message', values: { message } });
+  return framedPage(context, { ...page, view: 'message', values: { message } });
 }
 
 export async function sendFramed(
@@ -153,7 +157,7 @@ export function sendMessage(
   return sendFramed(context, reply, page);
 }
 
-async function framed(context: PageContext, page: PublishedPage, lead = ''): Promise<string> {
+async function framedPage(context: PageContext, page: PublishedPage, lead = ''): Promise<string> {
   const { environment, health, canAct, plugins } = context;
   const { title, section, view, values, asOf, period = '' } = page;
   const around: Frame = {
@@ -250,5 +254,5 @@ export function asOfHead({ asOf, publication }: ReportHead): string {
 }
 
 function asOfText(publishedAt: ReportCell | undefined, sequence: ReportCell | undefined): string {
-  return `As of ${instant(publishedAt)}, publication ${count(sequence)}`;
+  return `As of ${instantText(publishedAt)}, publication ${count(sequence)}`;
 }

@@ -7,7 +7,13 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { isForPrograms } from './address.ts';
-import { bounded, type PageContext, type PublishedPage, presentAsOf, sendPage } from './page-context.ts';
+import {
+  framedWithinLimit,
+  type PageContext,
+  type PublishedPage,
+  presentAsOf,
+  sendPage,
+} from './page-context.ts';
 import { splitPage } from './views.ts';
 
 export interface StreamedPage {
@@ -46,7 +52,7 @@ export async function sendWhenReady(
     const [made, above] = first;
     return sendPage(context, reply.code(made.status ?? status), made, above);
   }
-  const split = async (made: PublishedPage) => splitPage(await bounded(context, made, ''));
+  const split = async (made: PublishedPage) => splitPage(await framedWithinLimit(context, made, ''));
   const empty = { view: 'message', values: { message: '' }, asOf: await presentAsOf(context) };
   const begun = { ...empty, title, section, period };
   async function* parts(): AsyncGenerator<string> {

@@ -68,7 +68,7 @@ function withDarkScheme(css: string): string {
 }
 
 const HELPERS = {
-  ...{ count, money, instant, stateLabel, withCode, copyable, icon, stateBadge },
+  ...{ count, money, instant: instantText, stateLabel, withCode, copyable, icon, stateBadge },
   attribute: escapeAttribute,
   inPath: (name: unknown) => encodeURIComponent(shortName(String(name))),
   escape: escapeHtml,
@@ -145,7 +145,7 @@ export function count(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : grouped(String(cell));
 }
 
-export function instant(cell: ReportCell | undefined): string {
+export function instantText(cell: ReportCell | undefined): string {
   return cell === null || cell === undefined ? '' : instantLabel(String(cell));
 }
 

@@ -153,7 +153,7 @@ export function createMetrics(role: string): Metrics {
       neighbours = text;
     },
     ownText,
-    text: async () => joined(`${await ownText()}\n${neighbours}`),
+    text: async () => joinSamples(`${await ownText()}\n${neighbours}`),
   };
 }
 
@@ -174,7 +174,7 @@ function atMostEvery(everyMs: number, measure: () => Promise<void> | void): () =
 }
 
 /** Prometheus requires one description per metric, followed by all its lines. */
-function joined(text: string): string {
+function joinSamples(text: string): string {
   const metrics = new Map<string, string>();
   for (const metric of text.split(/^(?=# HELP )/m)) {
     const name = /^# HELP (\S+)/.exec(metric)?.[1] ?? '';

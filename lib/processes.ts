@@ -19,8 +19,8 @@ export function ownIdentity(): ProcessIdentity {
 
 /** The namespace of our pids, since another container or machine has the same pids; null where there is no /proc. */
 export function ownNamespace(): string | null {
-  return orElse(
-    () => `${read('/proc/sys/kernel/random/boot_id').trim()} ${readlinkSync('/proc/self/ns/pid')}`,
+  return readOr(
+    () => `${readText('/proc/sys/kernel/random/boot_id').trim()} ${readlinkSync('/proc/self/ns/pid')}`,
     null,
   );
 }
@@ -72,18 +72,18 @@ function startOf(pid: number): string | null {
 
 /** The fields of /proc/PID/stat from the third on: the second is the command's name, which may hold anything. */
 function stateOf(pid: number): readonly string[] | null {
-  const text = orElse(() => read(`/proc/${pid}/stat`), null);
+  const text = readOr(() => readText(`/proc/${pid}/stat`), null);
   return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 export function holderOf(port: number): string | null {
   const sockets = new Set(['tcp', 'tcp6'].flatMap((table) => listeningSockets(table, port)));
   if (sockets.size === 0) return null;
-  for (const pid of pids()) {
-    const files = orElse(() => readdirSync(`/proc/${pid}/fd`), []);
-    const links = files.map((file) => orElse(() => readlinkSync(`/proc/${pid}/fd/${file}`), ''));
+  for (const pid of listPids()) {
+    const files = readOr(() => readdirSync(`/proc/${pid}/fd`), []);
+    const links = files.map((file) => readOr(() => readlinkSync(`/proc/${pid}/fd/${file}`), ''));
     if (links.some((link) => sockets.has(link))) {
-      const command = orElse(() => read(`/proc/${pid}/cmdline`), '')
+      const command = readOr(() => readText(`/proc/${pid}/cmdline`), '')
         .replaceAll('\0', ' ')
         .trim();
       return command === '' ? `process ${pid}` : `process ${pid} (${command.slice(0, 120)})`;
@@ -95,7 +95,7 @@ export function holderOf(port: number): string | null {
 /** The kernel's table has a line per socket: slot, local address, remote address, state (0A listens), …, inode. */
 function listeningSockets(table: string, port: number): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return orElse(() => read(`/proc/net/${table}`), '')
+  return readOr(() => readText(`/proc/net/${table}`), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .filter((fields) => fields[1]?.endsWith(`:${hex}`) && fields[3] === '0A')
@@ -103,7 +103,7 @@ function listeningSockets(table: string, port: number): readonly string[] {
 }
 
 /** Returns `otherwise` after an error, because processes end while they are looked at, and those of other users cannot be read. */
-function orElse<T>(read: () => T, otherwise: T): T {
+function readOr<T>(read: () => T, otherwise: T): T {
   try {
     return read();
   } catch {
@@ -111,13 +111,13 @@ function orElse<T>(read: () => T, otherwise: T): T {
   }
 }
 
-function pids(): readonly number[] {
-  return orElse(() => readdirSync('/proc'), [])
+function listPids(): readonly number[] {
+  return readOr(() => readdirSync('/proc'), [])
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 }
 
-function read(path: string): string {
+function readText(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
@@ -151,9 +151,9 @@ interface ListedProcess {
 
 function listProcesses(): readonly ListedProcess[] {
   if (process.platform === 'linux') {
-    return pids().map((pid) => ({
+    return listPids().map((pid) => ({
       ...{ pid, separator: '\0' },
-      args: `\0${orElse(() => read(`/proc/${pid}/cmdline`), '')}`,
+      args: `\0${readOr(() => readText(`/proc/${pid}/cmdline`), '')}`,
     }));
   }
   const lines = execFileSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');

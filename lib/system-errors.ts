@@ -101,7 +101,8 @@ export function systemErrorIn(error: unknown): SystemError | null {
     readonly address?: string;
     readonly port?: number;
   };
-  if (code === 'EACCES' && syscall === 'listen') return { code, path: placeOf(address, port), ...NO_PORT };
+  if (code === 'EACCES' && syscall === 'listen')
+    return { code, path: addressText(address, port), ...NO_PORT };
   // A folder that is there already is no failure where folders are made with those above them.
   if (code === 'EEXIST' && syscall === 'mkdir') return { code, path: path ?? null, ...NO_FOLDER };
   if (code === 'ENOENT' && syscall === 'mkdir') return { code, path: path ?? null, ...UNMADE };
@@ -110,10 +111,10 @@ export function systemErrorIn(error: unknown): SystemError | null {
   const [problem, advice] = KNOWN[String(code)] ?? [];
   if (code === undefined || problem === undefined || advice === undefined)
     return fromDuckDb(error) ?? systemErrorIn(error.cause);
-  return known(code, path ?? placeOf(address, port), { problem, advice });
+  return knownError(code, path ?? addressText(address, port), { problem, advice });
 }
 
-function known(
+function knownError(
   code: string,
   path: string | null,
   reason: Pick<SystemError, 'problem' | 'advice'>,
@@ -121,7 +122,7 @@ function known(
   return { code, path, ...(code === 'ENOSPC' && hasNoInodes(path) ? NO_INODES : reason) };
 }
 
-function placeOf(address: string | undefined, port: number | undefined): string | null {
+function addressText(address: string | undefined, port: number | undefined): string | null {
   if (address === undefined) return null;
   const host = address.includes(':') ? `[${address}]` : address;
   return port === undefined || port <= 0 ? host : `${host}:${port}`;
@@ -139,21 +140,21 @@ export function firstLine(error: unknown): string {
 }
 
 /** Handler for `.catch` that adds the path, which the system omits for an open file, for example when a disk is full. */
-export function naming(path: string): (error: unknown) => never {
+export function addPathToError(path: string): (error: unknown) => never {
   return (error) => {
-    throw named(error, path);
+    throw errorWithPath(error, path);
   };
 }
 
-export function withName<T>(path: string, work: () => T): T {
+export function withPathInErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw named(error, path);
+    throw errorWithPath(error, path);
   }
 }
 
-function named(error: unknown, path: string): unknown {
+function errorWithPath(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || 'path' in error || systemErrorIn(error) === null) return error;
   return Object.assign(error, { path });
 }
@@ -164,7 +165,7 @@ function fromDuckDb({ message }: Error): SystemError | null {
   const [code = ''] = DUCKDB_MESSAGES.find(([, pattern]) => pattern.test(first)) ?? [];
   const [problem, advice] = KNOWN[code] ?? [];
   if (problem === undefined || advice === undefined) return null;
-  return known(code, /["']([^"']+)["']/.exec(first)?.[1] ?? null, { problem, advice });
+  return knownError(code, /["']([^"']+)["']/.exec(first)?.[1] ?? null, { problem, advice });
 }
 
 const DUCKDB_MESSAGES = [

@@ -44,7 +44,7 @@ const JOINED =
 export function visible(text: string): string {
   return text.replace(/\r?\n/g, '⏎').replace(UNSEEN, (character, at: number) => {
     if (character === ' ' || character === '\u3000') return character;
-    return isJoiner(character, text, at) ? character : escaped(character);
+    return isJoiner(character, text, at) ? character : escapeCharacter(character);
   });
 }
 
@@ -72,14 +72,14 @@ function isJoiner(character: string, text: string, at: number): boolean {
   return JOINED.test(before) && JOINED.test(after);
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
 }
 
 /** `is_something` of warehouse/sql/csv-session.sql lists the same; a test compares them. */
 const NOTHING = /^[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]*$/u;
 
-export function isNothing(text: string): boolean {
+export function isWithoutVisible(text: string): boolean {
   return NOTHING.test(text);
 }
 

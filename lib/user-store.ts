@@ -13,7 +13,7 @@ import { readIfThere, replaceFile } from './files/files.ts';
 import { takeLock } from './files/lock-file.ts';
 import { isTrustedOwner, userName } from './files/trusted-path.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
-import { naming, systemCode } from './system-errors.ts';
+import { addPathToError, systemCode } from './system-errors.ts';
 
 export interface UserStore {
   readonly isShared: boolean;
@@ -65,16 +65,16 @@ class UserStoreError extends errorClass({
 }) {}
 
 const WRITABLE_BY_ALL = 0o002;
-const elsewhere = new Map<string, () => Promise<UserStore>>();
+const storesElsewhere = new Map<string, () => Promise<UserStore>>();
 
 /** @param open null means that the files are in `user` of the data folder */
 export function registerUserStore(dataDir: string, open: (() => Promise<UserStore>) | null): void {
-  if (open === null) elsewhere.delete(resolve(dataDir));
-  else elsewhere.set(resolve(dataDir), open);
+  if (open === null) storesElsewhere.delete(resolve(dataDir));
+  else storesElsewhere.set(resolve(dataDir), open);
 }
 
 export async function userStore(dataDir: string): Promise<UserStore> {
-  return elsewhere.get(resolve(dataDir))?.() ?? folderStore(dataFolder(dataDir).user);
+  return storesElsewhere.get(resolve(dataDir))?.() ?? folderStore(dataFolder(dataDir).user);
 }
 
 export async function createUserFile(
@@ -89,7 +89,7 @@ export async function createUserFile(
 const PATIENCE_MS = 40_000;
 const LINE_END = 0x0a;
 /** Changes of this process wait for each other here, which is faster than by the lock. */
-const turns = new Map<string, Semaphore>();
+const turnsOfFiles = new Map<string, Semaphore>();
 
 export function wholeLines(file: Buffer | null): Buffer {
   return file === null ? Buffer.alloc(0) : file.subarray(0, file.lastIndexOf(LINE_END) + 1);
@@ -109,14 +109,14 @@ export function folderStore(folder: string): UserStore {
   const place = (path: string): string => join(folder, path);
   const read = async (path: string): Promise<Buffer | null> => {
     refuseForeign(place(path), dirname(folder));
-    return readIfThere(place(path)).catch(naming(place(path)));
+    return readIfThere(place(path)).catch(addPathToError(place(path)));
   };
 
   async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
-    const turn = turns.get(place(path)) ?? createSemaphore(1);
-    turns.set(place(path), turn);
+    const turn = turnsOfFiles.get(place(path)) ?? createSemaphore(1);
+    turnsOfFiles.set(place(path), turn);
     return turn(async () => {
-      await makeFolder(dirname(place(path))).catch(naming(place(path)));
+      await makeFolder(dirname(place(path))).catch(addPathToError(place(path)));
       const lock = await takeLock(`${place(path)}.lock`, {
         ...{ role: 'user', now: new Date(), patienceMs: PATIENCE_MS },
         refusal: (_, owner) =>
@@ -152,7 +152,7 @@ export function folderStore(folder: string): UserStore {
       return locked(path, async () => {
         const bytes = to(await read(path));
         if (bytes === null) return false;
-        if (isFlushed) await replaceDurably(place(path), bytes).catch(naming(place(path)));
+        if (isFlushed) await replaceDurably(place(path), bytes).catch(addPathToError(place(path)));
         else replaceFile(place(path), bytes);
         return true;
       });
@@ -163,8 +163,8 @@ export function folderStore(folder: string): UserStore {
         const bytes = await read(path);
         const before = wholeLines(bytes);
         if (bytes !== null && before.length < bytes.length)
-          await truncate(place(path), before.length).catch(naming(place(path)));
-        await appendDurably(place(path), toLine(before)).catch(naming(place(path)));
+          await truncate(place(path), before.length).catch(addPathToError(place(path)));
+        await appendDurably(place(path), toLine(before)).catch(addPathToError(place(path)));
       });
     },
     remove: (path) => locked(path, () => removeIfThere(place(path))),

@@ -48,8 +48,8 @@ export function compareResults(
   const other = new Map(before.rows.map((row) => [keyOf(row), row]));
   const here = new Set(now.rows.map(keyOf));
   const rows = [
-    ...now.rows.map((row) => compared(keys, row, other.get(keyOf(row)))),
-    ...before.rows.filter((row) => !here.has(keyOf(row))).map((row) => compared(keys, undefined, row)),
+    ...now.rows.map((row) => comparedRow(keys, row, other.get(keyOf(row)))),
+    ...before.rows.filter((row) => !here.has(keyOf(row))).map((row) => comparedRow(keys, undefined, row)),
   ].sort(byDifference);
   const label = periodText(period);
   const chosen = keys.filter(({ name }) => !['currency_code', 'tenant_id', 'partner_id'].includes(name));
@@ -78,7 +78,7 @@ export function compareResults(
   ]);
 }
 
-function compared(
+function comparedRow(
   keys: readonly ReportColumn[],
   now: ReportRow | undefined,
   before: ReportRow | undefined,

@@ -31,11 +31,11 @@ export async function completenessOf(
   const selection = [filters.partners, filters.tenants, filters.from, filters.to, from, to];
   const gaps = await file.cached(`number gaps ${JSON.stringify(selection)}`, () => numberGaps(file, days));
   const parts = [
-    ...(found === 0 ? [] : [`${plural(found, 'known invoice')}: ${listed(named, found)}`]),
+    ...(found === 0 ? [] : [`${plural(found, 'known invoice')}: ${namesWithRest(named, found)}`]),
     ...(gaps.length === 0
       ? []
       : [
-          `${plural(gaps.length, 'gap')} in the invoice numbers: ${listed(gaps.slice(0, MAX_NAMED), gaps.length)}`,
+          `${plural(gaps.length, 'gap')} in the invoice numbers: ${namesWithRest(gaps.slice(0, MAX_NAMED), gaps.length)}`,
         ]),
   ];
   return {
@@ -72,7 +72,7 @@ async function numberGaps(file: PublishedFile, { from, to }: Days): Promise<read
   return inDays.map(({ tenant, finding }) => `${finding}${tenant === null ? '' : ` of ${tenant}`}`);
 }
 
-function listed(named: readonly string[], found: number): string {
+function namesWithRest(named: readonly string[], found: number): string {
   const more = found - named.length;
   return `${named.join(', ')}${more > 0 ? ` and ${grouped(String(more))} more` : ''}`;
 }

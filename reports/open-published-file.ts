@@ -41,11 +41,11 @@ function sessionFiles(...names: readonly string[]): readonly URL[] {
 
 export type Connect = () => Promise<DuckDBConnection>;
 
-const elsewhere = new Map<string, Connect>();
+const connectionsElsewhere = new Map<string, Connect>();
 
 /** For a lake, whose views need an attached catalog: reads of `path` use these connections. */
 export function registerConnection(path: string, connect: Connect): void {
-  elsewhere.set(path, connect);
+  connectionsElsewhere.set(path, connect);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function openPublishedFile(path: string): Promise<PublishedFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     // With a lake, the connecting process creates the file.
-    if (!elsewhere.has(path)) throw new ReportError('not-published', [path]);
+    if (!connectionsElsewhere.has(path)) throw new ReportError('not-published', [path]);
     return null;
   });
   if (found?.isDirectory() === true)
@@ -111,7 +111,7 @@ async function addInternalSchema(connection: DuckDBConnection): Promise<void> {
 }
 
 async function connectTo(path: string): Promise<OwnConnection> {
-  const connect = elsewhere.get(path);
+  const connect = connectionsElsewhere.get(path);
   if (connect !== undefined) {
     const connection = await connect();
     return { connection, cache: null, close: () => void rollBackAndClose(connection) };

@@ -58,7 +58,7 @@ export async function prepareSession(file: PublishedFile, filters: AppliedFilter
   await file.run('tenant-labels');
   const [labels] = await file.run('tenant-label-count');
   await file.run('known-invoices');
-  const matches = [...partners.matches, ...(await matchOthers(file, filters))];
+  const matches = [...partners.matches, ...(await matchFilters(file, filters))];
   await file.run(Number(labels?.labels) === 0 ? 'base-plain' : 'base-labelled');
   for (const view of ['described-shipments', 'filtered-shipments']) await file.run(view);
   const row = (await file.cachedRows('publication'))[0] ?? {};
@@ -86,7 +86,7 @@ export async function prepareSession(file: PublishedFile, filters: AppliedFilter
   return { filters, level, count, completeness, all, publication, matches, asOf, partners: selected };
 }
 
-async function matchOthers(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
+async function matchFilters(file: PublishedFile, filters: AppliedFilters): Promise<readonly FilterMatch[]> {
   const tenants = await matchTenants(file, filters.tenants);
   await setVariable(file, 'tenants', tenants.values);
   const matches = [...tenants.matches];
@@ -190,10 +190,10 @@ function objectOf(statement: string): string {
 }
 
 export async function createSharedViews(file: PublishedFile, sql: string): Promise<void> {
-  for (const name of sharedBy(sql)) await file.run(name);
+  for (const name of sharedStatementsFor(sql)) await file.run(name);
 }
 
-function sharedBy(sql: string): readonly string[] {
+function sharedStatementsFor(sql: string): readonly string[] {
   const needed = new Set<string>();
   const add = (text: string): void => {
     const code = text.replaceAll(/--.*$/gm, '');

@@ -27,7 +27,7 @@ interface Opened {
 }
 
 const opened = new Map<string, Opened>();
-const kept = new Set<string>();
+const keptPaths = new Set<string>();
 
 const CHECK_EVERY_MS = 5_000;
 /** An unused instance is closed then, since its blocks take memory. */
@@ -35,7 +35,7 @@ const KEPT_FOR_MS = 10 * 60_000;
 
 export async function connectShared(path: string): Promise<OwnConnection> {
   const identity = await identityOf(path);
-  const own = current(path, identity);
+  const own = openedOf(path, identity);
   own.sessions += 1;
   let isClosed = false;
   const leave = (): void => {
@@ -51,7 +51,7 @@ export async function connectShared(path: string): Promise<OwnConnection> {
       if (!isClosed) connection.closeSync();
       leave();
     };
-    if (await answers(connection)) return { connection, cache: own.cache, close };
+    if (await doesAnswer(connection)) return { connection, cache: own.cache, close };
     if (opened.get(path) === own) opened.delete(path);
     close();
     return await connectShared(path);
@@ -65,7 +65,7 @@ export async function connectShared(path: string): Promise<OwnConnection> {
  * After an internal error an instance refuses every statement, although the file is intact (seen in DuckDB
  * 1.5.5 with a count over a window).
  */
-async function answers(connection: DuckDBConnection): Promise<boolean> {
+async function doesAnswer(connection: DuckDBConnection): Promise<boolean> {
   try {
     await connection.run('select 1');
     return true;
@@ -77,12 +77,12 @@ async function answers(connection: DuckDBConnection): Promise<boolean> {
 
 /** Keeps the file open until it is replaced or unused for ten minutes. */
 export function keepOpen(path: string, { checkEveryMs = CHECK_EVERY_MS } = {}): { close(): void } {
-  kept.add(path);
+  keptPaths.add(path);
   const timer = setInterval(() => void closeReplaced(path), checkEveryMs).unref();
   return {
     close() {
       clearInterval(timer);
-      kept.delete(path);
+      keptPaths.delete(path);
       const own = opened.get(path);
       if (own !== undefined) closeUnused(path, own);
     },
@@ -100,7 +100,7 @@ async function closeReplaced(path: string): Promise<void> {
   closeUnused(path, own);
 }
 
-function current(path: string, identity: string): Opened {
+function openedOf(path: string, identity: string): Opened {
   const known = opened.get(path);
   if (known?.identity === identity) return known;
   const own: Opened = {
@@ -117,7 +117,7 @@ function current(path: string, identity: string): Opened {
 
 function closeUnused(path: string, own: Opened): void {
   const isCurrent = opened.get(path) === own;
-  if (own.sessions > 0 || (isCurrent && kept.has(path))) return;
+  if (own.sessions > 0 || (isCurrent && keptPaths.has(path))) return;
   if (isCurrent) opened.delete(path);
   own.instance.then(
     (instance) => instance.closeSync(),

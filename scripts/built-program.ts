@@ -22,7 +22,7 @@ export async function builtProgram(): Promise<string> {
     await mkdir(builds, { recursive: true });
     await linkCache();
     await build(folder);
-    await dropOlder();
+    await dropOlderBuilds();
   }
   return join(folder, 'bin/billsync');
 }
@@ -65,7 +65,7 @@ async function linkCache(): Promise<void> {
   });
 }
 
-async function dropOlder(): Promise<void> {
+async function dropOlderBuilds(): Promise<void> {
   const folders = await Promise.all(
     (await readdir(builds))
       .filter((name) => !name.startsWith('temporary-'))

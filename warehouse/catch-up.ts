@@ -208,7 +208,7 @@ async function repeatUnrepeated(
   Pick<CaughtUp, 'loadsRepeated' | 'purged' | 'highest'> & { readonly failed: readonly FailedLoad[] }
 > {
   const { database, transactionsOf, archive, log, ledgers, onProgress, onRepeated } = stores;
-  const missing = await numbered(await findUnrepeated(ledgers, archive), stores);
+  const missing = await withFreeIds(await findUnrepeated(ledgers, archive), stores);
   if (missing.length > 0) log.info({ loads: missing.length }, 'repeating the loads that the archive records');
   const failed: FailedLoad[] = [];
   const purged: LoadFact[] = [];
@@ -221,12 +221,13 @@ async function repeatUnrepeated(
   const invoices = new KeyedMutex();
   const [readInTurn, largeInTurn] = [createSemaphore(READS_AT_ONCE), createSemaphore(LARGE_FILES_AT_ONCE)];
   const repeatOne = async (fact: LoadFact): Promise<void> => {
-    const found = await readInTurn(() => whyNot(() => findFile(archive, fact, purgedFiles)));
+    const found = await readInTurn(() => reasonOfFailure(() => findFile(archive, fact, purgedFiles)));
     if (found === null) {
       purged.push(fact);
       return;
     }
-    const why = typeof found === 'string' ? found : await whyNot(() => repeatLoad(fact, found, loader));
+    const why =
+      typeof found === 'string' ? found : await reasonOfFailure(() => repeatLoad(fact, found, loader));
     if (why === null) return onRepeated?.(fact);
     failed.push({ fact, why });
     const { invoiceId, loadId, sha256 } = fact;
@@ -251,7 +252,7 @@ function highestOf(loads: readonly LoadFact[]): number {
 }
 
 /** Gives a load another id where one has it already, because a PostgreSQL that lost commits gives numbers again. */
-async function numbered(
+async function withFreeIds(
   missing: readonly LoadFact[],
   { ledgers, nextLoadId }: Stores,
 ): Promise<readonly LoadFact[]> {
@@ -271,7 +272,7 @@ async function numbered(
 }
 
 /** Returns the first line of an error that concerns only this load. @throws any other error */
-async function whyNot<T>(work: () => Promise<T>): Promise<T | string> {
+async function reasonOfFailure<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work();
   } catch (error) {

@@ -5,7 +5,7 @@ import { dataFolder } from '../lib/files/data-folder.ts';
 import { createDurably } from '../lib/files/durable-files.ts';
 import { readIfThere } from '../lib/files/files.ts';
 import { keepPrivate } from '../lib/files/private-folder.ts';
-import { naming } from '../lib/system-errors.ts';
+import { addPathToError } from '../lib/system-errors.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import { WarehouseError } from './errors.ts';
 
@@ -16,10 +16,12 @@ export const DATA_FOLDER_FORM = 1;
 export async function claimDataFolder(dataDir: string, environment: EnvironmentName): Promise<void> {
   await keepPrivate(dataDir);
   if ((await checkDataFolderForm(dataDir)) === null)
-    await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(naming(join(dataDir, FORM)));
+    await createDurably(join(dataDir, FORM), `${DATA_FOLDER_FORM}\n`).catch(
+      addPathToError(join(dataDir, FORM)),
+    );
   const marker = join(dataDir, 'environment');
   if ((await readMarker(marker)) === null)
-    await createDurably(marker, `${environment}\n`).catch(naming(marker));
+    await createDurably(marker, `${environment}\n`).catch(addPathToError(marker));
   const found = (await readMarker(marker)) ?? environment;
   if (found !== environment)
     throw new WarehouseError('environment-mismatch', [

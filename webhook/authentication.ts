@@ -14,7 +14,7 @@ export function createEndpointPaths({ path: main, credentials, paths }: Settings
   const all = [
     { path: normalized(main), credentials },
     ...paths.map((further) => ({
-      path: below(normalized(main), normalized(further.path)),
+      path: pathBelow(normalized(main), normalized(further.path)),
       credentials: hasNoCredentials(further.credentials) ? credentials : further.credentials,
     })),
   ].map((one) => ({ ...one, authorize: createAuthorize(one.credentials) }));
@@ -67,7 +67,7 @@ export function pathnameOf(target: string | undefined): string | null {
   }
 }
 
-function below(main: string, path: string): string {
+function pathBelow(main: string, path: string): string {
   return path === main || path.startsWith(`${main}/`) ? path : main + path;
 }
 

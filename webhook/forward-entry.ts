@@ -50,7 +50,7 @@ export async function forwardEntry(
   const parsed = received ?? (await readParsed(entry, deps));
   if (parsed === null) return 'gone';
   if (entry.kind !== 'event') {
-    await archive(entry, parsed, deps);
+    await archiveDelivery(entry, parsed, deps);
     await deps.inbox.trim(entry);
     deps.durablePoint?.('D5');
     return 'archived';
@@ -67,8 +67,8 @@ export async function forwardEntry(
   await traceDelivery(
     { eventId, eventType, invoiceId: invoice.invoiceId, receivedAt: entry.receivedAt },
     async () => {
-      await archive(entry, parsed, deps);
-      await within(deps.send(event), deps.sendDeadlineMs ?? SEND_DEADLINE_MS, 'Temporal');
+      await archiveDelivery(entry, parsed, deps);
+      await withinDeadline(deps.send(event), deps.sendDeadlineMs ?? SEND_DEADLINE_MS, 'Temporal');
     },
   );
   deps.durablePoint?.('D4');
@@ -117,13 +117,13 @@ async function refuse(
   const { eventId, invoiceId, receivedAt: at } = entry;
   const item = { kind: 'delivery', code, reason, eventId, invoiceId, at, sha256: null } as const;
   await deps.quarantine.put({ ...item, findings: [], findingCount: 0 }, body);
-  await archive({ ...entry, kind: 'refused', code }, parsed, deps);
+  await archiveDelivery({ ...entry, kind: 'refused', code }, parsed, deps);
   await deps.inbox.trim(entry, 'refused');
   deps.onRefused?.(refusal);
   return 'refused';
 }
 
-async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardDeps): Promise<void> {
+async function archiveDelivery(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardDeps): Promise<void> {
   const stated = parsed.kind === 'event' || parsed.kind === 'test' ? parsed.event : null;
   const event = stated === null ? null : eventOf(entry, stated);
   const stored = deps.archive.putEvent({
@@ -135,11 +135,15 @@ async function archive(entry: InboxEntry, parsed: ParsedDelivery, deps: ForwardD
     ...(entry.kind === 'event' && deps.partnerIds().length === 0 ? { isUnchecked: true } : {}),
     envelope: parsed.envelope ?? '',
   });
-  await within(stored, ARCHIVE_DEADLINE_MS, 'the archive');
+  await withinDeadline(stored, ARCHIVE_DEADLINE_MS, 'the archive');
 }
 
 /** A client call may hang for as long as its server does (hazard 23); a result after the deadline is ignored. */
-async function within<Result>(step: Promise<Result>, deadlineMs: number, name: string): Promise<Result> {
+async function withinDeadline<Result>(
+  step: Promise<Result>,
+  deadlineMs: number,
+  name: string,
+): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new ForwardError('step-timeout', [name, deadlineMs])), deadlineMs);

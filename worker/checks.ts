@@ -85,7 +85,7 @@ export function partsChecks(options: PartsOptions): readonly StateCheck[] {
       readState: async () => {
         const refused = await quarantine.list();
         const [since = null] = refused.map(({ at }) => at).sort();
-        return checkAge({ count: refused.length, noun: 'refused', since }, 24 * HOUR_MS, now());
+        return reportOldest({ count: refused.length, noun: 'refused', since }, 24 * HOUR_MS, now());
       },
     },
     {
@@ -94,7 +94,7 @@ export function partsChecks(options: PartsOptions): readonly StateCheck[] {
       everyMs: MINUTE_MS,
       readState: async () => {
         const { invoices: count, since } = await readMissingFiles();
-        return checkAge({ count, noun: 'finalized without their file', since }, HOUR_MS, now());
+        return reportOldest({ count, noun: 'finalized without their file', since }, HOUR_MS, now());
       },
     },
     settings.warehouse.kind === 'duckdb' ? null : lakeCheck(warehouse),
@@ -206,7 +206,7 @@ async function checkArchive(
   return HEALTHY;
 }
 
-function checkAge(
+function reportOldest(
   { count, noun, since }: { readonly count: number; readonly noun: string; readonly since: string | null },
   maxMs: number,
   nowMs: number,

@@ -30,7 +30,7 @@ export async function invoice(input: InvoiceInput): Promise<InvoiceResult> {
       case 'look-up': {
         const answer = await lookUp(run);
         if (answer.outcome === 'failed') await run.backOff();
-        else if (answer.outcome === 'unknown' && !run.hasNews && (await end(run, 'unknown')))
+        else if (answer.outcome === 'unknown' && !run.hasNews && (await endRun(run, 'unknown')))
           return { state: 'unknown', sha256: run.knowledge.loadedSha256 };
         break;
       }
@@ -304,7 +304,7 @@ async function isSettled(run: InvoiceRun): Promise<boolean> {
     if (await run.applyRestore()) return false;
   }
   run.takeRequests();
-  return end(run, lifecycle.stateOf(run.knowledge));
+  return endRun(run, lifecycle.stateOf(run.knowledge));
 }
 
 async function recheck(run: InvoiceRun): Promise<void> {
@@ -321,7 +321,7 @@ async function recheck(run: InvoiceRun): Promise<void> {
   run.takeRequests();
 }
 
-async function end(run: InvoiceRun, state: InvoiceResult['state']): Promise<boolean> {
+async function endRun(run: InvoiceRun, state: InvoiceResult['state']): Promise<boolean> {
   run.updateSearchAttributes();
   await run.reply({ state, reason: null });
   await condition(allHandlersFinished);

@@ -101,7 +101,7 @@ export function applyEvent(knowledge: Knowledge, event: InvoiceEvent): Knowledge
   return {
     ...knowledge,
     seen: [...knowledge.seen, eventId].slice(-MAX_SEEN),
-    rank: higher(knowledge.rank, rank),
+    rank: higherRank(knowledge.rank, rank),
     voidBasis: isDenied ? 'event' : (knowledge.voidBasis ?? (isVoid ? 'event' : null)),
     announcement: announced ?? knowledge.announcement,
     isDisputed: knowledge.isDisputed || (announced !== null && isOther(announced, knowledge)),
@@ -118,7 +118,7 @@ export function skipEvent(knowledge: Knowledge, { eventId }: InvoiceEvent): Know
 export function applyStatus(knowledge: Knowledge, status: WebhookStatus | null): Knowledge {
   if (status === null) return knowledge;
   const voidBasis = status === 'voided' ? 'details' : knowledge.voidBasis;
-  return { ...knowledge, rank: higher(knowledge.rank, RANK_OF_STATUS[status]), voidBasis };
+  return { ...knowledge, rank: higherRank(knowledge.rank, RANK_OF_STATUS[status]), voidBasis };
 }
 
 export function applyVoidOfLoad(knowledge: Knowledge): Knowledge {
@@ -133,7 +133,7 @@ export function applyLedger(
   return {
     ...knowledge,
     // The state of a denied void is `needs_attention`, which hides its rank.
-    rank: higher(knowledge.rank, voidBasis === null ? rank : 'voided'),
+    rank: higherRank(knowledge.rank, voidBasis === null ? rank : 'voided'),
     loadedSha256: loadedSha256 ?? knowledge.loadedSha256,
     voidBasis: voidBasis ?? knowledge.voidBasis,
     isVoidApplied: knowledge.isVoidApplied || isExclusion(voidBasis),
@@ -236,6 +236,6 @@ function isOther(
   );
 }
 
-function higher(one: Rank, other: Rank): Rank {
+function higherRank(one: Rank, other: Rank): Rank {
   return RANKS.indexOf(one) >= RANKS.indexOf(other) ? one : other;
 }

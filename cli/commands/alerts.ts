@@ -137,7 +137,7 @@ async function keysOf(
   settings: Settings,
 ): Promise<readonly string[]> {
   if (open.includes(given)) return [given];
-  const { ifPublished } = await import('../published.ts');
+  const { withPublishedIfAny: ifPublished } = await import('../published.ts');
   const [, name = null, number = given] = /^([a-z-]+)\/(.+)$/.exec(given) ?? [];
   const rows = await ifPublished(settings, (published) => published.query('invoice', { invoice: number }));
   const ids = (rows ?? []).map((row) => String(row.invoice_id));

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Settings } from '../../lib/config/settings.ts';
-import { naming } from '../../lib/system-errors.ts';
+import { addPathToError } from '../../lib/system-errors.ts';
 import type { BackfillHandle, BackfillOutcome } from '../../workflows/client/backfill-client.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { idsOf, type NamedInvoice, readInvoices } from '../find-invoices.ts';
@@ -45,8 +45,8 @@ export function command(): Command {
     .ndjson()
     .audited((flags: BackfillFlags) => flags.follow === undefined || flags.control !== undefined)
     .run(async ({ settings, output, flags }: Run<BackfillFlags>, named: readonly string[]) => {
-      if (flags.follow !== undefined) return await follow(settings, flags.follow, flags, output);
-      const invoiceIds = await idsOf(settings, await gather(named, flags));
+      if (flags.follow !== undefined) return await printFollowed(settings, flags.follow, flags, output);
+      const invoiceIds = await idsOf(settings, await gatherInvoices(named, flags));
       if (flags.dryRun === true) {
         output.rows(
           invoiceIds.map((invoice_id) => ({ invoice_id })),
@@ -72,13 +72,18 @@ export function command(): Command {
           },
         }).finally(() => submitting.end());
         if (flags.wait === true)
-          return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
+          return await watchUntilInterrupt(handle, () =>
+            waitFor({ client, settings, handle, flags, output }),
+          );
         output.thing({ backfill_id: handle.backfillId, total: invoiceIds.length }, () => handle.backfillId);
       });
     });
 }
 
-async function gather(given: readonly string[], flags: BackfillFlags): Promise<readonly NamedInvoice[]> {
+async function gatherInvoices(
+  given: readonly string[],
+  flags: BackfillFlags,
+): Promise<readonly NamedInvoice[]> {
   const names = given.flatMap((argument) => argument.split('\n')).map((name) => name.trim());
   const named: NamedInvoice[] = names.filter((name) => name !== '').map((name) => ({ name, place: null }));
   if (flags.ids !== undefined) {
@@ -90,7 +95,7 @@ async function gather(given: readonly string[], flags: BackfillFlags): Promise<r
   });
 }
 
-async function follow(
+async function printFollowed(
   settings: Settings,
   backfillId: string,
   flags: BackfillFlags,
@@ -108,7 +113,7 @@ async function follow(
     if (control !== undefined && flags.dryRun === true) return output.note(`Would ${control} ${backfillId}.`);
     if (control !== undefined) await handle.control(control);
     if (flags.wait === true)
-      return await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
+      return await watchUntilInterrupt(handle, () => waitFor({ client, settings, handle, flags, output }));
     const { total, done, inProgress, control: state, isOver, isComplete, counts } = await handle.status();
     if (isOver && !isComplete) output.note(NOT_ALL);
     const document = {
@@ -122,7 +127,7 @@ async function follow(
   });
 }
 
-export function watched<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
+export function watchUntilInterrupt<T>({ backfillId }: BackfillHandle, watch: () => Promise<T>): Promise<T> {
   const again = `billsync backfill --follow ${backfillId} --wait`;
   return onInterrupt(`Stopped waiting; the backfill continues. \`${again}\` waits for it again.`, watch);
 }
@@ -157,7 +162,7 @@ async function printResults(
     for await (const outcome of handle.results(timeout === undefined ? {} : { signal: timeout })) {
       outcomes.push(outcome);
       if (output.form === 'ndjson') output.line(asJson(outcome));
-      else if (output.form === 'table') output.text(`${line(outcome)}\n`);
+      else if (output.form === 'table') output.text(`${outcomeLine(outcome)}\n`);
       progress.update(outcomes.length, total, pace(outcomes.length, total));
     }
   } finally {
@@ -176,7 +181,7 @@ async function printResults(
 const NOT_ALL =
   'Not all ids were submitted: the backfill was cancelled, or the command that submitted them ended. Name the rest again.';
 
-function line(outcome: BackfillOutcome): string {
+function outcomeLine(outcome: BackfillOutcome): string {
   const { invoice_id, state, reason } = asJson(outcome);
   return `${invoice_id}  ${state}${reason === null ? '' : `  ${printable(reason)}`}`;
 }
@@ -191,7 +196,7 @@ function asJson({ invoiceId, state, reason }: BackfillOutcome) {
 }
 
 async function readIds(path: string): Promise<readonly NamedInvoice[]> {
-  const bytes = await readFile(path).catch(naming(path));
+  const bytes = await readFile(path).catch(addPathToError(path));
   if (!isUtf8(bytes))
     throw new CliError(EXIT.usage, 'the file is not UTF-8', {
       subject: path,

@@ -49,7 +49,7 @@ function listCommand(): Command {
     .ndjson()
     .run(async (run: Run<ChooseFlags>) => {
       const { output } = run;
-      const claims = chosen(await listed(await disputesOf(run), output), run.flags);
+      const claims = chooseClaims(await listClaims(await disputesOf(run), output), run.flags);
       output.rows(claims.map(claimJson), CLAIM_COLUMNS, { empty: 'No claim matches.' });
       if (output.form === 'table') for (const total of totalsOf(claims)) output.note(totalText(total));
       if (claims.some(({ is_overdue }) => is_overdue)) process.exitCode = EXIT.checkFailed;
@@ -60,7 +60,7 @@ function showCommand(): Command {
   return verb('show <id>', 'Shows a claim: its amounts, credits and history.', 'billsync disputes show D-17')
     .json()
     .run(async (run: Run, id: string) => {
-      const [claim] = named(await listed(await disputesOf(run), run.output), [id]);
+      const [claim] = claimsNamed(await listClaims(await disputesOf(run), run.output), [id]);
       if (claim !== undefined) run.output.thing(claim, () => claimText(claim));
     });
 }
@@ -81,14 +81,16 @@ function stateCommand(): Command {
     'billsync disputes state sent D-17 D-18\n' +
       'billsync disputes state rejected D-17 --version 2 --note "the carrier weighed it"',
   );
-  return withChange(command).run(async (run: Run<ChangeFlags>, state: string, ids: readonly string[]) => {
-    const known = CLAIM_STATES.find((each) => each === state);
-    if (known === undefined)
-      throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
-        hint: `use ${CLAIM_STATES.join(', ')}`,
-      });
-    await change(run, ids, known);
-  });
+  return withChangeFlags(command).run(
+    async (run: Run<ChangeFlags>, state: string, ids: readonly string[]) => {
+      const known = CLAIM_STATES.find((each) => each === state);
+      if (known === undefined)
+        throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
+          hint: `use ${CLAIM_STATES.join(', ')}`,
+        });
+      await changeClaims(run, ids, known);
+    },
+  );
 }
 
 function noteCommand(): Command {
@@ -97,10 +99,12 @@ function noteCommand(): Command {
     'Adds a note to claims.',
     'billsync disputes note D-17 --note "sent again, case 4711"',
   );
-  return withChange(command).run((run: Run<ChangeFlags>, ids: readonly string[]) => change(run, ids, null));
+  return withChangeFlags(command).run((run: Run<ChangeFlags>, ids: readonly string[]) =>
+    changeClaims(run, ids, null),
+  );
 }
 
-async function change(
+async function changeClaims(
   run: Run<ChangeFlags>,
   ids: readonly string[],
   state: ClaimState | null,
@@ -109,7 +113,7 @@ async function change(
   const disputes = await disputesOf(run);
   if (flags.version !== undefined && ids.length > 1)
     throw new CliError(EXIT.usage, '--version needs a single claim');
-  const claims = named(await listed(disputes, output), [...new Set(ids)]);
+  const claims = claimsNamed(await listClaims(disputes, output), [...new Set(ids)]);
   const version = flags.version ?? null;
   const request = { claims: claims.map(({ id }) => ({ id, version })), state, note: flags.note };
   for (const claim of claims) if (state !== null) checkNext(claim, state);
@@ -120,7 +124,7 @@ async function change(
   output.note(changedText(changed));
 }
 
-function withChange(command: Verb): Verb {
+function withChangeFlags(command: Verb): Verb {
   return command
     .audited()
     .option('--note <text>', 'reason, or response of the carrier', '')
@@ -139,17 +143,17 @@ function withChoice(command: Verb): Verb {
     .option('--carrier <name>', 'only claims against this carrier, in upper or lower case');
 }
 
-async function listed(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
+async function listClaims(disputes: Disputes, output: Output): Promise<readonly ClaimWithStatus[]> {
   const { claims, problems } = await disputes.list();
   for (const problem of problems) output.warn(problem);
   return claims;
 }
 
-function chosen(claims: readonly ClaimWithStatus[], { state, carrier }: ChooseFlags) {
+function chooseClaims(claims: readonly ClaimWithStatus[], { state, carrier }: ChooseFlags) {
   return chosenOf(claims, { state: state ?? null, carrier: carrier ?? null });
 }
 
-function named(claims: readonly ClaimWithStatus[], ids: readonly string[]): readonly ClaimWithStatus[] {
+function claimsNamed(claims: readonly ClaimWithStatus[], ids: readonly string[]): readonly ClaimWithStatus[] {
   return ids.map((id) => {
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;
@@ -242,8 +246,8 @@ function exportCommand(): Command {
     .run(async (run: Run<ExportFlags>, ids: readonly string[]) => {
       const { flags, output } = run;
       const { claimFile } = await import('../../finance/disputes/workbook.ts');
-      const all = await listed(await disputesOf(run), output);
-      const claims = ids.length > 0 ? named(all, ids) : chosen(all, { state: 'open', ...flags });
+      const all = await listClaims(await disputesOf(run), output);
+      const claims = ids.length > 0 ? claimsNamed(all, ids) : chooseClaims(all, { state: 'open', ...flags });
       const format =
         flags.format ?? CLAIM_FORMATS.find((each) => flags.output.endsWith(`.${each}`)) ?? 'xlsx';
       const file = await claimFile([...claims].reverse(), format, {
@@ -282,7 +286,7 @@ function findCommand(): Command {
   return withFinding(command)
     .ndjson()
     .run(async (run: Run<FindFlags>, finding: string) => {
-      printFound(await find(await disputesOf(run), run, finding), run.output);
+      printFound(await findFoundLines(await disputesOf(run), run, finding), run.output);
     });
 }
 
@@ -307,7 +311,7 @@ function openCommand(): Command {
         throw new CliError(EXIT.usage, 'name tracking numbers with --tracking, or add --all', {
           hint: `\`billsync disputes find ${printable(finding)}\` lists what can be claimed`,
         });
-      const lines = await find(disputes, run, finding);
+      const lines = await findFoundLines(disputes, run, finding);
       if (flags.dryRun === true || lines.every(({ hindrance }) => hindrance !== null)) {
         printFound(lines, output);
         if (flags.dryRun === true) return output.note('Nothing was opened.');
@@ -338,7 +342,7 @@ function withFinding(command: Verb): Verb {
     .option('--timeout <seconds>', 'stop after this time', seconds, 60);
 }
 
-async function find(
+async function findFoundLines(
   disputes: Disputes,
   { flags, output }: Run<FindFlags>,
   name: string,

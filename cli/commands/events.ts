@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES, type EventType } from '../../lib/wire/names.ts';
 import type { ReportRow } from '../../reports/cells.ts';
-import { CliError, EXIT, nothingIs } from '../errors.ts';
+import { CliError, EXIT, nothingMatchedText } from '../errors.ts';
 import type { PublishedReader } from '../published.ts';
 import { onInterrupt } from '../terminal/interaction.ts';
 import { type Column, printable } from '../terminal/table.ts';
@@ -55,7 +55,7 @@ async function refuseUnknown(published: PublishedReader, invoice: string): Promi
   const numbers = await published.query('invoice-numbers');
   const { nearestNames } = await import('../../lib/config/did-you-mean.ts');
   const nearest = nearestNames(invoice, [...new Set(numbers.map((row) => String(row.invoice_number)))]);
-  throw nothingIs({ filter: 'invoice', given: invoice, nearest });
+  throw nothingMatchedText({ filter: 'invoice', given: invoice, nearest });
 }
 
 function showCommand(): Command {
@@ -108,7 +108,7 @@ function replayCommand(): Command {
     .option('--dry-run', 'show what would be sent')
     .audited()
     .run(async ({ settings, output, flags }: Run<EventFilters & { readonly dryRun?: boolean }>) => {
-      const { replay } = await import('../with-temporal.ts');
+      const { replayArchived: replay } = await import('../with-temporal.ts');
       const progress = output.progress('Replaying');
       let done = 0;
       const { since, until, invoice: invoiceId, type, tenant: tenantId } = flags;

@@ -57,7 +57,7 @@ export function command(): Command {
         dryRun: flags.dryRun === true,
         acceptsSpreadsheet: flags.acceptSpreadsheet === true,
       }));
-      const imported = await (flags.dryRun === true ? rehearse : importAll)(settings, requests, output);
+      const imported = await (flags.dryRun === true ? printDryRun : importAll)(settings, requests, output);
       printImported(output, paths, imported);
     });
 }
@@ -73,7 +73,7 @@ async function refuseFolder(path: string): Promise<void> {
   });
 }
 
-async function rehearse(
+async function printDryRun(
   settings: Settings,
   requests: readonly ImportRequest[],
   output: Output,

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { DEFAULT_FILE_NAME } from '../../lib/config/find-setting.ts';
 import { settingsFileTemplate } from '../../lib/config/setting-definitions.ts';
 import { untrustedReason } from '../../lib/files/trusted-path.ts';
-import { withName } from '../../lib/system-errors.ts';
+import { withPathInErrors } from '../../lib/system-errors.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { outputOf, settingFlags, verb } from '../verb.ts';
 
@@ -43,7 +43,7 @@ function init(command: Command): void {
       hint: 'add --yes to replace it, or --config FILE to write another',
     });
   }
-  withName(path, () => writeFileSync(path, content, { mode: 0o600 }));
+  withPathInErrors(path, () => writeFileSync(path, content, { mode: 0o600 }));
   output.note(`Wrote ${path}. Fill it in, then run \`billsync doctor\`.`);
   const untrusted = named === undefined ? untrustedReason(path) : null;
   if (untrusted !== null) output.warn(`It is read only when --config names it, because ${untrusted}.`);

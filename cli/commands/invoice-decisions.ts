@@ -25,7 +25,7 @@ export function restoreCommand(): Verb {
     'billsync invoices restore INV-000042 --reason "the service confirmed by phone that it is valid"',
   );
   return withFlags(command).run((run: Run<Flags>, idOrNumber: string) =>
-    decide(run, {
+    runDecision(run, {
       idOrNumber,
       request: { kind: 'restore' },
       what: 'Restore',
@@ -48,7 +48,7 @@ export function useVersionCommand(): Verb {
     }
     const request = { kind: 'use-version', version: Number(versionText) } as const;
     const after = 'use-version with the version that counts now undoes it';
-    return decide(run, { idOrNumber, request, what: `Count version ${versionText} of`, after });
+    return runDecision(run, { idOrNumber, request, what: `Count version ${versionText} of`, after });
   });
 }
 
@@ -60,7 +60,7 @@ function withFlags(command: Verb): Verb {
     .option('--yes', 'skip the confirmation');
 }
 
-async function decide(
+async function runDecision(
   { settings, output, flags }: Run<Flags>,
   given: {
     readonly idOrNumber: string;
@@ -79,8 +79,8 @@ async function decide(
   const isDryRun = flags.dryRun === true;
   if (!isDryRun) await confirm(`${what} ${name} (${String(invoice.state)})?`, flags, given.after);
   const decision: Decision = { ...request, invoiceId, by: userName(), reason, isDryRun };
-  const decided = await take(settings, decision);
-  if (decided.outcome !== 'done') throw refusal(decided, name);
+  const decided = await takeDecision(settings, decision);
+  if (decided.outcome !== 'done') throw refusedDecision(decided, name);
   if (isDryRun) return output.note(`Would ${what.toLowerCase()} ${name}.`);
   const state = decided.state ?? 'unknown';
   const counts = request.kind === 'use-version' ? `version ${request.version} counts, and ` : '';
@@ -89,7 +89,7 @@ async function decide(
   );
 }
 
-async function take(settings: Settings, decision: Decision): Promise<Decided> {
+async function takeDecision(settings: Settings, decision: Decision): Promise<Decided> {
   // A lake has many writers and no lock to take.
   if (decision.isDryRun && settings.warehouse.kind === 'duckdb' && !(await workerIsRunning(settings))) {
     const { publishedPath } = await import('../published.ts');
@@ -123,7 +123,7 @@ async function take(settings: Settings, decision: Decision): Promise<Decided> {
   });
 }
 
-function refusal({ outcome, state, versions }: Decided, name: string): CliError {
+function refusedDecision({ outcome, state, versions }: Decided, name: string): CliError {
   switch (outcome) {
     case 'not-voided':
       return new CliError(EXIT.nothingMatched, `${name} is not voided, it is ${state}`);

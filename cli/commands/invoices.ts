@@ -4,7 +4,7 @@ import { INVOICE_STATES } from '../../lib/wire/names.ts';
 import type { ReportCell, ReportRow } from '../../reports/cells.ts';
 import { type InvoiceHistory, timelineOf } from '../../reports/invoices/timeline.ts';
 import type { InvoiceAddress } from '../../workflows/client/invoice-client.ts';
-import { CliError, EXIT, nothingIs } from '../errors.ts';
+import { CliError, EXIT, nothingMatchedText } from '../errors.ts';
 import { findInvoice, invoiceName, publishedInvoice } from '../find-invoices.ts';
 import type { PublishedReader } from '../published.ts';
 import type { Output } from '../terminal/output.ts';
@@ -66,7 +66,7 @@ async function refuseUnknown(published: PublishedReader, tenants: readonly strin
   const given = tenants.find((tenant) => !known.has(tenant.toLowerCase()));
   if (given === undefined) return;
   const { nearestNames } = await import('../../lib/config/did-you-mean.ts');
-  throw nothingIs({ filter: 'tenant', given, nearest: nearestNames(given, [...new Set(names)]) });
+  throw nothingMatchedText({ filter: 'tenant', given, nearest: nearestNames(given, [...new Set(names)]) });
 }
 
 function showCommand(): Command {
@@ -106,7 +106,7 @@ async function waitForRetry(
 ): Promise<void> {
   const { withTemporal } = await import('../with-temporal.ts');
   const { startBackfill } = await import('../../workflows/client/backfill-client.ts');
-  const { waitFor, watched } = await import('./backfill.ts');
+  const { waitFor, watchUntilInterrupt: watched } = await import('./backfill.ts');
   await withTemporal(settings, async (client) => {
     const handle = await startBackfill(client, settings, { partnerId, invoiceIds: [invoiceId] });
     await watched(handle, () => waitFor({ client, settings, handle, flags, output }));
@@ -125,7 +125,7 @@ function retryCommand(): Command {
     .audited()
     .run(async ({ settings, output, flags }: Run<RetryFlags>, idOrNumber: string) => {
       const invoice = await publishedInvoice(settings, idOrNumber);
-      const { addressOf, retryOne } = await import('../with-temporal.ts');
+      const { addressOf, retryOneInvoice: retryOne } = await import('../with-temporal.ts');
       const what = `invoice ${invoiceName(invoice)} (${String(invoice.state)})`;
       if (flags.dryRun === true) return output.note(`Would retry ${what}.`);
       const address = await addressOf(settings, invoice);

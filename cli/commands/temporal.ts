@@ -26,7 +26,7 @@ function resetCommand(): Command {
         return;
       }
       const { moveDatabaseAside, startEmbeddedTemporal } = await import('../../lib/temporal/embedded.ts');
-      const { commandLog, replay } = await import('../with-temporal.ts');
+      const { commandLog, replayArchived: replay } = await import('../with-temporal.ts');
       const aside = await moveDatabaseAside(dataDir, new Date());
       const server = await startEmbeddedTemporal({ dataDir, log: commandLog(settings) });
       const progress = output.progress('Replaying');

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { naming } from '../../lib/system-errors.ts';
+import { addPathToError } from '../../lib/system-errors.ts';
 import { createUserFile, folderStore, userStore } from '../../lib/user-store.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { counted } from '../terminal/output.ts';
@@ -82,7 +82,7 @@ function putCommand(): Command {
         import('../published.ts'),
       ]);
       const file = await givenFile(name);
-      const bytes = await readFile(path).catch(naming(path));
+      const bytes = await readFile(path).catch(addPathToError(path));
       for (const sentence of await file.check({ path, bytes }, publishedPath(settings)))
         output.note(sentence);
       const store = await userStore(settings.dataDir);
@@ -129,8 +129,8 @@ function exportCommand(): Command {
       if (flags.dryRun === true) return output.note(`Would copy ${counted(paths.length, 'file')}.`);
       for (const path of paths) {
         const to = join(folder, path);
-        await mkdir(dirname(to), { recursive: true }).catch(naming(dirname(to)));
-        await writeFile(to, (await store.read(path)) ?? '').catch(naming(to));
+        await mkdir(dirname(to), { recursive: true }).catch(addPathToError(dirname(to)));
+        await writeFile(to, (await store.read(path)) ?? '').catch(addPathToError(to));
       }
       output.note(`Copied ${counted(paths.length, 'file')} to ${folder}.`);
     });

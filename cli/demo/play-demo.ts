@@ -10,15 +10,15 @@ import { renderReport } from '../../reports/render/render-report.ts';
 import { type BilledRow, type Sandbox, startSandbox } from '../../sandbox/service.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT, printError } from '../errors.ts';
-import { ifPublished, publishedPath, withPublished } from '../published.ts';
+import { publishedPath, withPublished, withPublishedIfAny } from '../published.ts';
 import { createRoleContext, type RunningRole } from '../roles/run-role.ts';
 import { startUpRole } from '../roles/up-role.ts';
 import { registerEndpoint, sandboxSettings } from '../roles/up-with-sandbox.ts';
-import { retryOne } from '../with-temporal.ts';
+import { retryOneInvoice } from '../with-temporal.ts';
 import { gatherOutcomes, type Outcome } from './outcomes.ts';
 import { createNarrator, type Narrator, renderOutcomes, renderProof, renderReports } from './present.ts';
 import { type ProvedReport, proveReports } from './proof.ts';
-import { type DemoContext, playStory, type Story, settled } from './story.ts';
+import { type DemoContext, playStory, type Story, waitWhileChanging } from './story.ts';
 
 export interface DemoOptions {
   readonly invoices: number;
@@ -34,7 +34,7 @@ export async function playDemo(options: DemoOptions): Promise<void> {
   const narrator = createNarrator(options);
   const stopping = untilSignal();
   try {
-    await play(options, narrator, stopping.signal);
+    await playChapters(options, narrator, stopping.signal);
   } catch (error) {
     // The shell must see that the signal ended the process.
     const signal = stopping.received();
@@ -44,7 +44,7 @@ export async function playDemo(options: DemoOptions): Promise<void> {
   }
 }
 
-async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
+async function playChapters(options: DemoOptions, narrator: Narrator, stopping: AbortSignal): Promise<void> {
   narrator.chapter('billsync demo: from a webhook to a cost report, with faults that occur in practice');
   const began = performance.now();
   const services = await openDemoServices({ ...options, stopping }, narrator);
@@ -56,7 +56,7 @@ async function play(options: DemoOptions, narrator: Narrator, stopping: AbortSig
     const outcomes = await proveOutcomes(context, services, story);
     const seconds = Math.round((performance.now() - began) / 1000);
     narrator.done('settled', `${options.invoices + 1} invoices in ${seconds} seconds`);
-    await show(services, outcomes);
+    await showReports(services, outcomes);
     if (options.keep) await keepUp(services, narrator, stopping);
   } finally {
     await services.close();
@@ -89,7 +89,7 @@ function stageOf(
     registrationId,
     states: () => statesOf(settings),
     quarantined: async () => (await openQuarantine(dataFolder(settings.dataDir).quarantine)).list(),
-    retry: (invoiceId: string) => retryOne(settings, { partnerId: sandbox.partnerId, invoiceId }),
+    retry: (invoiceId: string) => retryOneInvoice(settings, { partnerId: sandbox.partnerId, invoiceId }),
     progress: narrator.progress,
     patienceMs: PATIENCE_MS,
     stopping,
@@ -109,14 +109,14 @@ async function proveOutcomes(
     return { answer: outcomes, open };
   };
   try {
-    return await settled({ ...context, patienceMs: 20_000 }, check);
+    return await waitWhileChanging({ ...context, patienceMs: 20_000 }, check);
   } catch (error) {
     if (error instanceof CliError) return outcomes;
     throw error;
   }
 }
 
-async function show({ settings, sandbox }: DemoServices, outcomes: readonly Outcome[]): Promise<void> {
+async function showReports({ settings, sandbox }: DemoServices, outcomes: readonly Outcome[]): Promise<void> {
   const billed: BilledRow[] = [];
   for await (const row of sandbox.billedShipments()) billed.push(row);
   const proved = await proveReports(publishedPath(settings), billed);
@@ -245,6 +245,6 @@ function demoSettings(demo: {
 
 async function statesOf(settings: Settings): Promise<ReadonlyMap<string, string>> {
   const all = { states: null, tenants: null, since: null };
-  const rows = await ifPublished(settings, (published) => published.query('invoices-list', all));
+  const rows = await withPublishedIfAny(settings, (published) => published.query('invoices-list', all));
   return new Map(rows?.map((row) => [String(row.invoice_id), String(row.state)]));
 }

@@ -43,11 +43,11 @@ export async function playStory(
   const billing = context.progress('Billing');
   for (const [index, fault] of faultsOf(options.invoices).entries()) {
     context.stopping.throwIfAborted();
-    played.push(await bill(context, fault, played, index));
+    played.push(await billInvoice(context, fault, played, index));
     billing.update(played.length, options.invoices, 'invoices');
   }
   billing.end();
-  await settle(
+  await waitUntilSettled(
     context,
     played.filter(({ fault }) => fault !== 'missed-finalized'),
     expectedAtFirst,
@@ -67,12 +67,12 @@ export async function playStory(
     }
   }
   const partnerInvoice = await billPartner(context, played);
-  await settle(context, [...played, partnerInvoice], expectedAtLast);
+  await waitUntilSettled(context, [...played, partnerInvoice], expectedAtLast);
   await sandbox.idle();
   return { invoices: played, partnerInvoice, refused };
 }
 
-async function bill(
+async function billInvoice(
   { sandbox }: DemoContext,
   fault: Fault,
   before: readonly PlayedInvoice[],
@@ -121,20 +121,20 @@ async function refusedFiles(
   context: DemoContext,
   poisoned: readonly PlayedInvoice[],
 ): Promise<readonly QuarantinedItem[]> {
-  return settled(context, async () => {
+  return waitWhileChanging(context, async () => {
     const items = (await context.quarantined()).filter(({ findingCount }) => findingCount > 0);
     const open = poisoned.filter(({ invoiceId }) => !items.some((item) => item.invoiceId === invoiceId));
     return { answer: items, open: open.map(({ invoiceNumber }) => `${invoiceNumber} is not in quarantine`) };
   });
 }
 
-async function settle(
+async function waitUntilSettled(
   context: DemoContext,
   invoices: readonly PlayedInvoice[],
   expected: (fault: Fault) => string,
 ): Promise<void> {
   const progress = context.progress('Settling');
-  await settled(context, async () => {
+  await waitWhileChanging(context, async () => {
     const now = await context.states();
     const open = invoices.filter(({ invoiceId, fault }) => now.get(invoiceId) !== expected(fault));
     progress.update(invoices.length - open.length, invoices.length, 'invoices');
@@ -147,7 +147,7 @@ async function settle(
 }
 
 /** Waits as long as something changes, since a slow machine may take any time. @throws CliError (exit 1) */
-export async function settled<T>(
+export async function waitWhileChanging<T>(
   { patienceMs, stopping }: Pick<DemoContext, 'patienceMs' | 'stopping'>,
   check: () => Promise<{ readonly answer: T; readonly open: readonly string[] }>,
 ): Promise<T> {

@@ -34,16 +34,16 @@ export async function askRunning(settings: Settings, named: ReadonlySet<string>)
       if (!isHealthy && !named.has(name)) problems.push(`${name}: ${detail}`);
       if (found.get(name)?.result === 'failed') continue;
       const by = `says ${role} (pid ${pid})`;
-      found.set(name, isHealthy ? ok(`healthy, ${by}`) : failed(`${detail} (${by})`));
+      found.set(name, isHealthy ? ok(`healthy, ${by}`) : failedFinding(`${detail} (${by})`));
     }
   }
   const names = running.map(({ role, pid }) => `${role} (pid ${pid})`).join(', ');
   const finding =
-    problems.length === 0 ? ok(`${names}: healthy`) : failed(`${names}: ${problems.join('; ')}`);
+    problems.length === 0 ? ok(`${names}: healthy`) : failedFinding(`${names}: ${problems.join('; ')}`);
   return { finding, says: (component) => found.get(component) ?? null };
 }
 
-function failed(detail: string): Finding {
+function failedFinding(detail: string): Finding {
   return { result: 'failed', detail, hint: 'see the log of that process' };
 }
 

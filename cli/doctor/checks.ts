@@ -18,7 +18,7 @@ import { warehousePaths } from '../../warehouse/data-folder.ts';
 import { openInbox } from '../../webhook/inbox/inbox.ts';
 import { openQuarantine } from '../../webhook/inbox/quarantine.ts';
 import { CliError, EXIT } from '../errors.ts';
-import { ifPublished } from '../published.ts';
+import { withPublishedIfAny } from '../published.ts';
 import { counted } from '../terminal/output.ts';
 import { checkEnvironment } from '../verb.ts';
 import {
@@ -154,7 +154,7 @@ async function tryDatabase(database: string): Promise<void> {
 }
 
 async function checkPublished(settings: Settings): Promise<Finding> {
-  const rows = await ifPublished(settings, (published) => published.query('publication'));
+  const rows = await withPublishedIfAny(settings, (published) => published.query('publication'));
   if (rows === null) return note('nothing is published yet', '`billsync up` publishes what it loads');
   const [state] = rows;
   const waiting = Number(state?.needs_attention ?? 0);

@@ -17,7 +17,7 @@ import { CliError, EXIT } from '../errors.ts';
 import { idsOf, publishedInvoice } from '../find-invoices.ts';
 import { requeue } from '../requeue.ts';
 import { counted } from '../terminal/output.ts';
-import { addressOf, partnerIdOf, retryOne, withArchive, withTemporal } from '../with-temporal.ts';
+import { addressOf, partnerIdOf, retryOneInvoice, withArchive, withTemporal } from '../with-temporal.ts';
 
 /** Without this limit, a request of the page would wait an hour for a worker that is down. */
 const ANSWER_WITHIN_MS = 60_000;
@@ -66,7 +66,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       };
     },
     async perform({ invoiceId }, { settings }) {
-      await retryOne(settings, await addressOf(settings, await publishedInvoice(settings, invoiceId)));
+      await retryOneInvoice(settings, await addressOf(settings, await publishedInvoice(settings, invoiceId)));
       const detail = 'The retry has started; the page of the invoice shows the result.';
       return { detail, next: pageOfInvoice(invoiceId) };
     },
@@ -87,7 +87,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       };
     },
     perform: async ({ quarantineId }, context) =>
-      done((await requeue({ ...context, ids: [quarantineId] })).join(' ')),
+      performed((await requeue({ ...context, ids: [quarantineId] })).join(' ')),
   },
   discard: {
     async describe({ quarantineId }, { quarantine }) {
@@ -110,7 +110,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       const isDiscarded = await withArchive(settings, (archive) =>
         discardQuarantined(id, { quarantine, archive, note: reason }),
       );
-      if (isDiscarded) return done(`${id} is discarded.`);
+      if (isDiscarded) return performed(`${id} is discarded.`);
       throw new CliError(EXIT.nothingMatched, `${id} is already gone`);
     },
   },
@@ -131,9 +131,9 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
         const late = sleep(ANSWER_WITHIN_MS, null, { ref: false });
         const published = await Promise.race([requestSnapshot(client, settings), late]);
         if (published === null)
-          return done('It was started and takes longer than a minute; it continues in the background.');
+          return performed('It was started and takes longer than a minute; it continues in the background.');
         const { sequence, invoices, shipments } = published;
-        return done(
+        return performed(
           `Publication ${sequence}: ${counted(invoices, 'invoice')}, ${counted(shipments, 'shipment')}.`,
         );
       }),
@@ -153,7 +153,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
     async perform(_, { settings }, { reason }) {
       const { pauseSchedule } = await import('../../workflows/client/schedules.ts');
       await withTemporal(settings, (client) => pauseSchedule(client, settings, reason));
-      return done('The schedule is paused.');
+      return performed('The schedule is paused.');
     },
   },
   resume: {
@@ -167,7 +167,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
     async perform(_, { settings }) {
       const { resumeSchedule } = await import('../../workflows/client/schedules.ts');
       await withTemporal(settings, (client) => resumeSchedule(client, settings));
-      return done('The schedule is resumed.');
+      return performed('The schedule is resumed.');
     },
   },
   backfill: {
@@ -205,7 +205,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       try {
         const checked = await importUpload(settings, path, true);
         const { outcome, invoiceId, sha256 } = checked;
-        if (outcome.outcome !== 'checked' || outcome.outrankedBy !== null) throw refusal(name, checked);
+        if (outcome.outcome !== 'checked' || outcome.outrankedBy !== null) throw refusedImport(name, checked);
         const { shipments, billingCost, currencyCode, proof } = outcome;
         return {
           ...PLAIN,
@@ -227,7 +227,7 @@ const ACTIONS: { readonly [Name in RequestedAction['action']]: Action<Name> } = 
       const imported = await importUpload(settings, path, false).finally(() => rm(path, { force: true }));
       const { outcome, invoiceId } = imported;
       const isLoaded = outcome.outcome === 'loaded' || outcome.outcome === 'already_loaded';
-      if (!isLoaded || outcome.outrankedBy !== null) throw refusal(name, imported);
+      if (!isLoaded || outcome.outrankedBy !== null) throw refusedImport(name, imported);
       const detail = `${printable(name)}: ${outcome.outcome.replace('_', ' ')}, ${counted(outcome.shipments, 'shipment')}, ${outcome.billingCost} ${outcome.currencyCode ?? ''}.`;
       return { detail, next: invoiceId === null ? null : pageOfInvoice(invoiceId) };
     },
@@ -303,7 +303,7 @@ export function uploadFolder({ dataDir }: Pick<Settings, 'dataDir'>): string {
   return dataFolder(dataDir).uploads;
 }
 
-function done(detail: string): Performed {
+function performed(detail: string): Performed {
   return { detail, next: null };
 }
 
@@ -366,7 +366,7 @@ async function importUpload(settings: Settings, path: string, dryRun: boolean): 
   );
 }
 
-function refusal(name: string, imported: Imported): CliError {
+function refusedImport(name: string, imported: Imported): CliError {
   const { outcome } = imported;
   const isOutranked = 'shipments' in outcome && outcome.outrankedBy !== null;
   const result = isOutranked ? 'does not count' : `is not loaded: ${outcome.outcome.replace('_', ' ')}`;

@@ -5,7 +5,7 @@ import { audited } from '../../lib/audit-log.ts';
 import type { Settings } from '../../lib/config/settings.ts';
 import { BillsyncError, sentenceOf } from '../../lib/errors.ts';
 import { messageOf } from '../../lib/system-errors.ts';
-import { one, type Query } from '../address.ts';
+import { lastValue, type Query } from '../address.ts';
 import { BADGE, type PageContext, sendFramed } from '../page-context.ts';
 import type { OperatorForms } from '../plugin-pages.ts';
 import { type Agreement, createAgreements } from './agreements.ts';
@@ -203,8 +203,8 @@ function fieldOf(body: unknown, name: string): string | null {
 }
 
 function requestedBy(query: Query): RequestedAction | null {
-  const action = one(query, 'action');
-  const target = one(query, 'target') ?? '';
+  const action = lastValue(query, 'action');
+  const target = lastValue(query, 'target') ?? '';
   switch (action) {
     case 'retry':
       return target === '' ? null : { action, invoiceId: target };
@@ -219,7 +219,7 @@ function requestedBy(query: Query): RequestedAction | null {
     case 'unquiet':
       return target === '' ? null : { action, key: target };
     case 'quiet': {
-      const hours = Number(one(query, 'hours'));
+      const hours = Number(lastValue(query, 'hours'));
       const isValid = target !== '' && Number.isInteger(hours) && hours >= 1 && hours <= MAX_QUIET_HOURS;
       return isValid ? { action, key: target, hours } : null;
     }

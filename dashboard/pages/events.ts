@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { EVENT_TYPES } from '../../lib/wire/names.ts';
-import { one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
+import { lastValue, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import {
   asOfNow,
   type PageContext,
@@ -21,9 +21,9 @@ export function registerEvents(app: FastifyInstance, context: PageContext): void
 async function listPage(context: PageContext, query: Query): Promise<PublishedPage> {
   const page = pageNumber(query);
   const filters = {
-    verdict: one(query, 'verdict') ?? null,
-    type: one(query, 'type') ?? null,
-    search: one(query, 'search') ?? null,
+    verdict: lastValue(query, 'verdict') ?? null,
+    type: lastValue(query, 'type') ?? null,
+    search: lastValue(query, 'search') ?? null,
   };
   const { rows, asOf } = await readPublished(context, async (run) => ({
     rows: await run('events', { ...filters, limit: ROWS_ON_A_PAGE, offset: (page - 1) * ROWS_ON_A_PAGE }),

@@ -5,7 +5,7 @@ import { invoiceHistory } from '../../reports/invoices/invoice-questions.ts';
 import { timelineOf } from '../../reports/invoices/timeline.ts';
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { money } from '../../reports/render/html-cells.ts';
-import { all, one, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
+import { allValues, lastValue, pageNumber, pagesBeside, type Query, withQuery } from '../address.ts';
 import { choicesOf } from '../filter-form.ts';
 import {
   asOfNow,
@@ -74,12 +74,12 @@ export function registerInvoices(app: FastifyInstance, context: PageContext): vo
 }
 
 function requestOf(query: Query) {
-  const sort = one(query, 'sort') ?? 'changed';
-  const month = one(query, 'month') ?? null;
+  const sort = lastValue(query, 'sort') ?? 'changed';
+  const month = lastValue(query, 'month') ?? null;
   return {
-    states: all(query, 'state').filter((state) => state !== ''),
-    tenants: all(query, 'tenant').filter((tenant) => tenant !== ''),
-    search: one(query, 'search') ?? null,
+    states: allValues(query, 'state').filter((state) => state !== ''),
+    tenants: allValues(query, 'tenant').filter((tenant) => tenant !== ''),
+    search: lastValue(query, 'search') ?? null,
     sort: HEADS.some(([, name]) => name === sort.replace('-', '')) ? sort : 'changed',
     month: month !== null && /^\d{4}-\d\d$/.test(month) ? month : null,
   };

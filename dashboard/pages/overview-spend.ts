@@ -9,7 +9,7 @@ import { displayCell, grouped } from '../../reports/render/labels.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import type { ReportSession } from '../../reports/report-session.ts';
-import { filtersIn, filtersOf, one, type Query, withQuery } from '../address.ts';
+import { filtersIn, filtersOf, lastValue, type Query, withQuery } from '../address.ts';
 import { leadingTo } from '../drill-down.ts';
 import { type PageContext, withReports } from '../page-context.ts';
 import { count } from '../views.ts';
@@ -42,7 +42,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
     withReports(context, { ...filters, ...period }, answersOf, { maxRows: MAX_COMPARED });
   const [now, then] = await Promise.all([answersIn(days), answersIn(before)]);
   const { names, chosen } = currenciesOf(now.totals.rows.length > 0 ? now.totals : then.totals, query);
-  const currency = one(query, 'currency') ?? chosen ?? names[0] ?? null;
+  const currency = lastValue(query, 'currency') ?? chosen ?? names[0] ?? null;
   const kept = { ...filtersIn(query), from, to, period: [] };
   const compared = withQuery('', kept, { compare: 'previous', currency });
   const tooMany: string[] = [];
@@ -195,7 +195,7 @@ function moversOf(
     .slice(0, MAX_MOVERS);
   const kept = columns.filter(({ name }) => keys.includes(name) || COLUMNS.includes(name));
   const max = largest
-    .map(({ difference }) => absolute(sizeOf(difference)))
+    .map(({ difference }) => absoluteSize(sizeOf(difference)))
     .reduce((a, b) => (a > b ? a : b), 1n);
   const text = (row: ReportRow, name: string): string => {
     const column = kept.find((each) => each.name === name);
@@ -220,6 +220,6 @@ function sizeOf(cell: ReportRow[string] | undefined): bigint {
   return toTenThousandths(String(cell ?? '0'));
 }
 
-function absolute(size: bigint): bigint {
+function absoluteSize(size: bigint): bigint {
   return size < 0n ? -size : size;
 }

@@ -18,7 +18,7 @@ import {
 } from '../page-context.ts';
 import { type InvoicesRequest, type RunStatement, runInvoices } from '../page-queries.ts';
 import { sendWhenReady } from '../stream-page.ts';
-import { count, instant } from '../views.ts';
+import { count, instantText } from '../views.ts';
 import { spendOf } from './overview-spend.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
 
@@ -126,10 +126,10 @@ function actionsOf(
   });
   const actions = [
     ...attention.slice(0, MAX_ACTIONS).map((row) => ({
-      ...{ ...invoice(row), what: row.reason ?? row.reason_code, since: instant(row.state_since) },
+      ...{ ...invoice(row), what: row.reason ?? row.reason_code, since: instantText(row.state_since) },
     })),
     ...contradicted.slice(0, MAX_ACTIONS).map((row) => ({
-      ...{ ...invoice(row), since: instant(row.loaded_at) },
+      ...{ ...invoice(row), since: instantText(row.loaded_at) },
       what: `Its file differs from what was stated: ${differencesOf(row.discrepancy_rules).join(', ')}`,
     })),
     ...gaps.slice(0, MAX_ACTIONS).map((row) => ({

@@ -7,11 +7,11 @@ import { columnLabel } from '../../reports/render/labels.ts';
 import { sortedBy, sumsOf } from '../../reports/render/table-order.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
 import {
-  all,
+  allValues,
   comparedPeriod,
   filtersIn,
   filtersOf,
-  one,
+  lastValue,
   pageNumber,
   pagesBeside,
   type Query,
@@ -32,7 +32,7 @@ export async function reportBody(
 ): Promise<{ readonly body: string; readonly data: unknown }> {
   const to = (changes: Readonly<Record<string, string | null>>): string =>
     withQuery(`/reports/${report.name}`, query, changes);
-  const sort = one(query, 'sort');
+  const sort = lastValue(query, 'sort');
   const { names, chosen: currency } = currenciesOf(whole, query);
   const ofCurrency: ReportResult =
     currency === null
@@ -42,7 +42,7 @@ export async function reportBody(
           rows: whole.rows.filter(isOf(currency)),
           ...(whole.whole === undefined ? {} : { whole: whole.whole.filter(isOf(currency)) }),
         };
-  const pivot = one(query, 'pivot');
+  const pivot = lastValue(query, 'pivot');
   const across = pivot === undefined ? null : pivoted(report, ofCurrency, pivot);
   const unsorted = across?.result ?? ofCurrency;
   const result = sort === undefined ? unsorted : sortedBy(unsorted, sort);
@@ -54,7 +54,7 @@ export async function reportBody(
     ...{ from: (at - 1) * ROWS_ON_A_PAGE, to: at * ROWS_ON_A_PAGE },
     ...pagesBeside(at, at >= lastPage, (page) => to({ page })),
   };
-  const of = across === null && one(query, 'compare') === undefined ? action?.of : undefined;
+  const of = across === null && lastValue(query, 'compare') === undefined ? action?.of : undefined;
   const choose =
     of !== undefined && result.rows.some((row) => of.keyOf(report.name, row) !== null)
       ? {
@@ -84,7 +84,7 @@ export async function reportBody(
     })),
     kept: Object.keys(query)
       .filter((name) => name !== 'columns' && name !== 'page')
-      .flatMap((name) => all(query, name).map((value) => ({ name, value }))),
+      .flatMap((name) => allValues(query, name).map((value) => ({ name, value }))),
   });
   const body = await renderReportBody(result, {
     ...{ between, page, columns: inTable.map(({ name }) => name) },
@@ -139,12 +139,13 @@ export function currenciesOf(
     shipped.set(currency, (shipped.get(currency) ?? 0) + count);
   }
   const names = [...shipped].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const isNamed = all(query, 'currency').some((name) => name !== '') || one(query, 'show') === 'all';
+  const isNamed =
+    allValues(query, 'currency').some((name) => name !== '') || lastValue(query, 'show') === 'all';
   return { names, chosen: names.length > 1 && !isNamed ? (names[0] ?? null) : null };
 }
 
 function chosenColumns({ columns }: ReportResult, query: Query) {
-  const named = all(query, 'columns').filter((name) => columns.some((column) => column.name === name));
+  const named = allValues(query, 'columns').filter((name) => columns.some((column) => column.name === name));
   return columns.map((column) => ({
     column,
     isVisible: named.length > 0 ? named.includes(column.name) : !column.isDetail,
@@ -160,10 +161,10 @@ function filesFor({ sources }: ReportDefinition, { missing = [] }: ReportResult)
 
 function relatedTo(report: ReportDefinition, query: Query) {
   const kept = filtersIn(query);
-  const compare = one(query, 'compare');
+  const compare = lastValue(query, 'compare');
   const hasDays =
-    (one(query, 'from') !== undefined && one(query, 'to') !== undefined) ||
-    one(query, 'period') !== undefined;
+    (lastValue(query, 'from') !== undefined && lastValue(query, 'to') !== undefined) ||
+    lastValue(query, 'period') !== undefined;
   const canCompare = hasDays && isComparable(report);
   const compared = { compare: compare ?? 'previous' };
   const by = BRIDGED[report.name] ?? 'total';

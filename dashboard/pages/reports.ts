@@ -8,7 +8,15 @@ import { fileNameOf } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
-import { all, comparedPeriod, filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
+import {
+  allValues,
+  comparedPeriod,
+  filtersOf,
+  lastValue,
+  periodOf,
+  type Query,
+  withQuery,
+} from '../address.ts';
 import { filterFields, recentMonths } from '../filter-form.ts';
 import {
   asOfHead,
@@ -70,7 +78,7 @@ export async function registerReports(app: FastifyInstance, context: PageContext
     return sendWhenReady(context, reply, {
       ...{ title: report.title, section: sectionOf(report), period: periodOf(query) },
       status: isInvalid(report, query) ? 400 : 200,
-      waitsForStatus: one(query, 'sort') !== undefined || one(query, 'pivot') !== undefined,
+      waitsForStatus: lastValue(query, 'sort') !== undefined || lastValue(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
       page: reportPage(context, request, report),
     });
@@ -91,7 +99,7 @@ export function isInvalid(report: ReportDefinition, query: Query): boolean {
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
   const path = `/reports/${report.name}`;
   const given = pageParameters(report, query);
-  const compare = one(query, 'compare') ?? '';
+  const compare = lastValue(query, 'compare') ?? '';
   const parameters = report.parameters.map(({ name, about, choices, takesSeveral, type, default: usual }) => {
     const value = given[name] ?? usual ?? '';
     return {
@@ -111,7 +119,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
       ...{ label, address: withQuery(`${path}/download`, query, { format }) },
     })),
     kept: ['pivot', 'columns', 'sort', 'show'].flatMap((name) =>
-      all(query, name).map((value) => ({ name, value })),
+      allValues(query, name).map((value) => ({ name, value })),
     ),
     label: labelOfParameter,
     tabs: findingTabs(context, path, periodOf(query)),
@@ -197,10 +205,10 @@ async function download(
   { name, query, reply }: { readonly name: string; readonly query: Query; readonly reply: FastifyReply },
 ): Promise<FastifyReply> {
   const report = findReport(name);
-  const format = REPORT_FORMATS.find((each) => each === one(query, 'format'));
+  const format = REPORT_FORMATS.find((each) => each === lastValue(query, 'format'));
   if (!format) throw invalidFilter(`Take one of ${REPORT_FORMATS.join(', ')} as format.`);
   const whole = await resultOf(context, { report, query, parameters: parametersOf(report, query) });
-  const pivot = one(query, 'pivot');
+  const pivot = lastValue(query, 'pivot');
   const result = pivot === undefined ? whole : pivoted(report, whole, pivot).result;
   return sendFile(
     reply,
@@ -236,7 +244,7 @@ function resultOf(
   { report, query, parameters }: ResultRequest,
   limits: { readonly maxRows?: number } = {},
 ): Promise<ReportResult> {
-  const isMerged = one(query, 'compare') !== undefined || one(query, 'pivot') !== undefined;
+  const isMerged = lastValue(query, 'compare') !== undefined || lastValue(query, 'pivot') !== undefined;
   return runWithComparison(
     (request) =>
       withReports(
@@ -250,7 +258,7 @@ function resultOf(
         limits,
       ),
     report,
-    { filters: filtersOf(query), parameters, compare: one(query, 'compare') },
+    { filters: filtersOf(query), parameters, compare: lastValue(query, 'compare') },
   );
 }
 
@@ -268,8 +276,8 @@ function recentResult(context: PageContext, request: ResultRequest): Promise<Rep
     report.name,
     filtersOf(query),
     parameters,
-    one(query, 'compare') ?? null,
-    one(query, 'pivot') !== undefined,
+    lastValue(query, 'compare') ?? null,
+    lastValue(query, 'pivot') !== undefined,
   ]);
   return context.cache.recent(name, () => resultOf(context, request, { maxRows: MAX_ROWS }));
 }
@@ -284,7 +292,7 @@ function pageParameters(report: ReportDefinition, query: Query): Record<string, 
 function parametersOf(report: ReportDefinition, query: Query): Record<string, string> {
   const given: Record<string, string> = {};
   for (const { name, takesSeveral } of report.parameters) {
-    const values = all(query, `p_${name}`).filter((each) => each !== '');
+    const values = allValues(query, `p_${name}`).filter((each) => each !== '');
     const value = takesSeveral ? values.join('+') : values.at(-1);
     if (value !== undefined && value !== '') given[name] = value;
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { UnreadableFileError } from '../../lib/files/damaged-database.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { invalidFilter } from '../../reports/errors.ts';
-import { one, type Query, withQuery } from '../address.ts';
+import { lastValue, type Query, withQuery } from '../address.ts';
 import { isOwnForm, parseForms } from '../operator/operator-guard.ts';
 import { type PageContext, sendFramed } from '../page-context.ts';
 
@@ -24,7 +24,7 @@ const File = z.array(z.strictObject({ name: z.string(), address: z.string() }));
 /** Every reader may save a view, but not from a form of another site. */
 export function registerSavedViews(app: FastifyInstance, context: PageContext, views: SavedViews): void {
   app.get('/views', async (request, reply) => {
-    const given = one(request.query as Query, 'address');
+    const given = lastValue(request.query as Query, 'address');
     const address = given === undefined ? null : checkAddress(given);
     const saved = await views.list();
     // The policy is `same-origin`, because the form has to name its origin.

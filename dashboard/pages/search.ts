@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { shortName } from '../../lib/text.ts';
-import { isForPrograms, one, type Query, withQuery } from '../address.ts';
+import { isForPrograms, lastValue, type Query, withQuery } from '../address.ts';
 import { type PageContext, readPublished, sendFramed } from '../page-context.ts';
 import type { Hit } from '../plugin-pages.ts';
 
 /** A search with one hit redirects to it; otherwise all hits are listed. */
 export function registerSearch(app: FastifyInstance, context: PageContext): void {
   app.get('/search', async (request, reply) => {
-    const text = (one(request.query as Query, 'q') ?? '').trim();
+    const text = (lastValue(request.query as Query, 'q') ?? '').trim();
     if (text === '') return reply.redirect('/shipments', 302);
     const { hits, left } = await hitsOf(context, text);
     const [only] = hits;

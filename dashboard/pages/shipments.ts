@@ -18,7 +18,7 @@ import {
   type ShipmentsRequest,
   type ShipmentTotals,
 } from '../../reports/shipments/list-shipments.ts';
-import { all, filtersOf, one, periodOf, type Query, withQuery } from '../address.ts';
+import { allValues, filtersOf, lastValue, periodOf, type Query, withQuery } from '../address.ts';
 import { filterFields, labelOf } from '../filter-form.ts';
 import {
   asOfHead,
@@ -51,7 +51,7 @@ const EXPORTS = [
 export function registerShipments(app: FastifyInstance, context: PageContext): void {
   app.get('/shipments', async (request, reply) => {
     const query = request.query as Query;
-    const format = one(query, 'format');
+    const format = lastValue(query, 'format');
     if (format === 'json') return sendJson(reply, await dataOf(context, query));
     if (format !== undefined) return sendExport(context, { query, format, reply });
     const isInvalid = isRefused(() => {
@@ -71,19 +71,20 @@ function conditionsOf(query: Query): ShipmentConditions {
   const names = Object.keys(query).filter((name) => CONDITION_NAMES.includes(name) || name.startsWith('is_'));
   // An empty field of the form is no condition, but `is_zone=` means lines without a zone.
   const given = names.map(
-    (name) => [name, all(query, name).filter((value) => name.startsWith('is_') || value !== '')] as const,
+    (name) =>
+      [name, allValues(query, name).filter((value) => name.startsWith('is_') || value !== '')] as const,
   );
   return Object.fromEntries(given.filter(([, values]) => values.length > 0));
 }
 
 function requestOf(query: Query, usual: readonly string[] = DEFAULT_COLUMNS): ShipmentsRequest {
-  const columns = all(query, 'columns').filter((name) => name !== '');
-  const limit = Number(one(query, 'limit') ?? ROWS_ON_A_PAGE);
+  const columns = allValues(query, 'columns').filter((name) => name !== '');
+  const limit = Number(lastValue(query, 'limit') ?? ROWS_ON_A_PAGE);
   return {
     conditions: conditionsOf(query),
     columns: columns.length > 0 ? columns : usual,
-    sort: one(query, 'sort') ?? DEFAULT_SORT,
-    after: one(query, 'after'),
+    sort: lastValue(query, 'sort') ?? DEFAULT_SORT,
+    after: lastValue(query, 'after'),
     limit: Number.isSafeInteger(limit) && limit >= 1 && limit <= MAX_ROWS_ON_A_PAGE ? limit : ROWS_ON_A_PAGE,
   };
 }
@@ -132,10 +133,10 @@ async function formOf(context: PageContext, query: Query): Promise<string> {
   const exact = Object.entries(conditionsOf(query)).filter(([name]) => name.startsWith('is_'));
   return renderPart('shipments-form', {
     ...(await filterFields(context, { query, path: '/shipments' })),
-    lines: one(query, 'lines') ?? '',
-    typed: TYPED_CONDITIONS.map(({ name, label }) => ({ name, label, value: one(query, name) ?? '' })),
+    lines: lastValue(query, 'lines') ?? '',
+    typed: TYPED_CONDITIONS.map(({ name, label }) => ({ name, label, value: lastValue(query, name) ?? '' })),
     exact: exact.flatMap(([name, values]) => values.map((value) => ({ name, value }))),
-    sort: one(query, 'sort') ?? DEFAULT_SORT,
+    sort: lastValue(query, 'sort') ?? DEFAULT_SORT,
     columns: SHIPMENT_COLUMNS.map((name) => ({
       ...{ name, label: labelOf(name), isChosen: request.columns?.includes(name) ?? false },
     })),

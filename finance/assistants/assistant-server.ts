@@ -45,7 +45,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   const turn = createSemaphore(AT_ONCE);
   const limitMs = settings.timeLimitMs + PLANNING_MS;
   const answer = (work: () => Promise<object>): Promise<CallToolResult> =>
-    turn(() => answered(() => within(limitMs, work)));
+    turn(() => asToolResult(() => withinLimit(limitMs, work)));
 
   server.registerTool(
     'list_reports',
@@ -55,7 +55,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
         'All reports with their title, what a row is, parameters, the meaning and the limits of the numbers.',
       annotations: ONLY_READS,
     },
-    () => answer(async () => ({ reports: listReports().map(described) })),
+    () => answer(async () => ({ reports: listReports().map(describedReport) })),
   );
   server.registerTool(
     'run_report',
@@ -75,7 +75,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
           },
           { compare: request.compare },
         );
-        return { ...headed(result), ...firstOf(result, request.limit) };
+        return { ...withHead(result), ...firstRows(result, request.limit) };
       }),
   );
   server.registerTool(
@@ -95,7 +95,7 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
         try {
           const found = await session.shipments({ conditions, columns, sort, after, limit });
           return {
-            ...headed(found.result),
+            ...withHead(found.result),
             ...{ rows: found.result.rows, totals: found.totals.rows, next: found.next },
           };
         } finally {
@@ -122,18 +122,18 @@ export function createAssistantServer(settings: AssistantSettings): McpServer {
   return server;
 }
 
-function headed(result: ReportResult) {
+function withHead(result: ReportResult) {
   requireMatches(result.head.matches);
   return { about: aboutResult(result) };
 }
 
-function firstOf({ rows: all, head }: ReportResult, most: number) {
+function firstRows({ rows: all, head }: ReportResult, most: number) {
   const rows = all.slice(0, most);
   return { rows, rows_found: head.found, rows_left_out: head.found - rows.length };
 }
 
 /** Stops waiting, so that the next request can run. @throws ReportError */
-async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
+async function withinLimit<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(interrupted('of this request', limitMs)), limitMs);
@@ -145,7 +145,7 @@ async function within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
  * Text is for clients that read nothing else; an error is returned too, so that the assistant can correct its
  * request.
  */
-async function answered(work: () => Promise<object>): Promise<CallToolResult> {
+async function asToolResult(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     const found = await work();
     return {
@@ -159,7 +159,7 @@ async function answered(work: () => Promise<object>): Promise<CallToolResult> {
   }
 }
 
-function described({ name, title, purpose, grain, means, limits, parameters }: ReportDefinition) {
+function describedReport({ name, title, purpose, grain, means, limits, parameters }: ReportDefinition) {
   return {
     ...{ name, title, purpose, grain, means, limits },
     parameters: parameters.map(({ takesSeveral, ...parameter }) => ({

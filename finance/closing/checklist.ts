@@ -8,7 +8,7 @@ import type { DateBasis } from '../../reports/report-filters.ts';
 import { runReport } from '../../reports/report-session.ts';
 import { RISKS } from '../disputes/at-risk.ts';
 import type { Disputes } from '../disputes/disputes.ts';
-import { soon } from '../disputes/pages/at-risk-pages.ts';
+import { resultWithinPatience } from '../disputes/pages/at-risk-pages.ts';
 import { openBilledSession } from '../statements/billed.ts';
 import { listStatements } from '../statements/list-statements.ts';
 import { cellOf, leftOut, totalsOf } from '../statements/statement.ts';
@@ -158,7 +158,7 @@ async function findingsIn(
   const address = `/money-at-risk?from=${days.from}&to=${days.to}`;
   try {
     const finding = disputes.atRisk({ ...days });
-    const found = waits ? await finding : await soon(finding);
+    const found = waits ? await finding : await resultWithinPatience(finding);
     if (found === null) return [{ ...BEING_READ, address }];
     const { lines, unchecked } = found;
     const fresh = [

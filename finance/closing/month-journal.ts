@@ -8,10 +8,10 @@ import { wellFormedJson } from '../../lib/wire/json.ts';
 import { DATE_BASES } from '../../reports/report-filters.ts';
 
 const amount = z.string().regex(/^-?\d{1,34}\.\d{4}$/);
-const of = { period: z.string().regex(/^\d{4}-\d\d$/), at: z.iso.datetime(), by: z.string() };
+const decisionFields = { period: z.string().regex(/^\d{4}-\d\d$/), at: z.iso.datetime(), by: z.string() };
 
 const Closed = z.object({
-  ...{ kind: z.literal('closed'), ...of, reason: z.string() },
+  ...{ kind: z.literal('closed'), ...decisionFields, reason: z.string() },
   date_basis: z.enum(DATE_BASES),
   publication: z.int(),
   /** Publications after this instant count as changes after the closing. */
@@ -24,7 +24,10 @@ const Closed = z.object({
 });
 export type ClosedMonth = z.output<typeof Closed>;
 
-const Entry = z.discriminatedUnion('kind', [Closed, z.object({ kind: z.literal('exported'), ...of })]);
+const Entry = z.discriminatedUnion('kind', [
+  Closed,
+  z.object({ kind: z.literal('exported'), ...decisionFields }),
+]);
 export type MonthEntry = z.output<typeof Entry>;
 
 export class MonthError extends errorClass({

@@ -45,11 +45,13 @@ export async function findCosts(rule: CostRule, options: FindOptions): Promise<r
   let { rows } = result;
   if (weeks !== undefined) {
     const earlier = await run({ ...filters, ...weeksBefore(days.from ?? '', weeks) });
-    rows = beside(rows, earlier.rows, { of: rule.of, weeks, keys });
+    rows = pairRows(rows, earlier.rows, { of: rule.of, weeks, keys });
   }
   checkColumns(rule, result);
   return rows
-    .filter((row) => Object.entries(rule.when).every(([name, test]) => meets(row[name] ?? null, test)))
+    .filter((row) =>
+      Object.entries(rule.when).every(([name, test]) => meetsCondition(row[name] ?? null, test)),
+    )
     .map((row) => findingOf(rule, row, { keys, days }));
 }
 
@@ -86,7 +88,7 @@ function checkColumns({ report, when, trailing, of }: CostRule, { columns }: Rep
 }
 
 /** A row that is missing in one of the periods counts as zero there. */
-function beside(
+function pairRows(
   now: readonly ReportRow[],
   then: readonly ReportRow[],
   { of, weeks, keys }: { readonly of: string; readonly weeks: number; readonly keys: readonly string[] },
@@ -119,7 +121,7 @@ function beside(
   });
 }
 
-function meets(cell: ReportCell, test: CostRule['when'][string]): boolean {
+function meetsCondition(cell: ReportCell, test: CostRule['when'][string]): boolean {
   if (cell === null) return false;
   const text = String(cell);
   if ('is' in test) return text === test.is;
@@ -169,12 +171,12 @@ function whereToLook(
     command: [
       'billsync report',
       rule.report,
-      ...flags.map(([name, value]) => `--${name} ${quoted(value)}`),
+      ...flags.map(([name, value]) => `--${name} ${shellQuoted(value)}`),
     ].join(' '),
     page: `/reports/${rule.report}${query.size === 0 ? '' : `?${query}`}`,
   };
 }
 
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return /^[\w.:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

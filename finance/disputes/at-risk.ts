@@ -1,7 +1,7 @@
 import { compareDecimals } from '../../lib/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { isAlive, lineKey } from './claim.ts';
+import { isUndecided, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { type Claimable, type Found, type FoundLine, findIn } from './findings.ts';
 import type { Claims } from './journal.ts';
@@ -87,7 +87,7 @@ export function linesAtRisk(
       const key = lineKey(line);
       if (found.has(key)) continue;
       const ofLine = claimsOf.get(key) ?? [];
-      const claim = ofLine.find(isAlive) ?? ofLine[0] ?? null;
+      const claim = ofLine.find(isUndecided) ?? ofLine[0] ?? null;
       const dismissal = dismissed.get(key) ?? null;
       const state = stateOf(line, claim);
       found.set(key, {
@@ -104,7 +104,7 @@ export function linesAtRisk(
 function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {
   if (claim === null) return hindrance === null ? 'new' : 'credited';
   if (claim.state === 'credited') return 'credited';
-  return isAlive(claim) ? 'claimed' : 'dismissed';
+  return isUndecided(claim) ? 'claimed' : 'dismissed';
 }
 
 function byAmount(one: LineAtRisk, other: LineAtRisk): number {

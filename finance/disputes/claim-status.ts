@@ -93,14 +93,14 @@ export function recoveredOf(claims: readonly Answerable[], credited: bigint): Re
   }));
   const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));
   for (const [index, begin] of begins.entries()) {
-    const end = lesser(begins[index + 1] ?? credited, credited);
+    const end = lesserOf(begins[index + 1] ?? credited, credited);
     const eligible = open.filter(({ from }) => from <= begin);
     const newest = eligible.filter(
       ({ line }, at) => !eligible.slice(at + 1).some((later) => later.line === line),
     );
     let rest = end > begin ? end - begin : 0n;
     for (const claim of newest) {
-      const given = lesser(rest, claim.left);
+      const given = lesserOf(rest, claim.left);
       claim.left -= given;
       claim.got += given;
       rest -= given;
@@ -111,7 +111,7 @@ export function recoveredOf(claims: readonly Answerable[], credited: bigint): Re
   return new Map(open.map(({ id, got }) => [id, fromTenThousandths(got)]));
 }
 
-function lesser(one: bigint, other: bigint): bigint {
+function lesserOf(one: bigint, other: bigint): bigint {
   return one < other ? one : other;
 }
 

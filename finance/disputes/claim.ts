@@ -73,7 +73,7 @@ export class ClaimError extends errorClass({
   },
 }) {}
 
-export function refused(message: string, hint?: string): ClaimError {
+export function claimRefused(message: string, hint?: string): ClaimError {
   return new ClaimError('claim-refused', [message], { hint });
 }
 
@@ -114,13 +114,13 @@ export function isWithdrawn({ state, history }: Pick<Claim, 'state' | 'history'>
 }
 
 /** A line may have only one such claim. */
-export function isAlive({ state }: Pick<Claim, 'state'>): boolean {
+export function isUndecided({ state }: Pick<Claim, 'state'>): boolean {
   return state !== 'rejected' && state !== 'closed';
 }
 
 export function checkNext({ id, state }: Pick<Claim, 'id' | 'state'>, next: ClaimState): void {
   if (NEXT_STATES[state].includes(next)) return;
-  throw refused(
+  throw claimRefused(
     `Claim ${id} is ${state}, so it cannot become ${next}`,
     `from ${state} it can become ${NEXT_STATES[state].join(' or ')}`,
   );
@@ -131,7 +131,7 @@ const MAX_NOTE_LENGTH = 2_000;
 export function checkNote(note: string): string {
   const kept = note.trim().normalize('NFC');
   if (kept.length <= MAX_NOTE_LENGTH) return kept;
-  throw refused(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
+  throw claimRefused(`The note has ${kept.length} characters; it may have ${MAX_NOTE_LENGTH}`);
 }
 
 export const NOTHING = '0.0000';

@@ -9,9 +9,9 @@ import {
   type ClaimState,
   checkNext,
   checkNote,
-  isAlive,
+  claimRefused,
+  isUndecided,
   lineKey,
-  refused,
 } from './claim.ts';
 import { type ClaimWithStatus, withStatuses } from './claim-status.ts';
 import {
@@ -133,7 +133,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
           ({ id, voided_at }) => voided_at !== null && named.some((claim) => claim.id === id),
         );
         if (voided !== undefined)
-          throw refused(
+          throw claimRefused(
             `Claim ${voided.id} cannot become ${state}: its invoice was voided on ${voided.voided_at?.slice(0, 10)}`,
             'close it; nothing is claimed any more',
           );
@@ -153,11 +153,11 @@ export async function openClaims(
   { note, by, at }: { readonly note: string; readonly by: string; readonly at: string },
 ): Promise<readonly Claim[]> {
   const claimable = lines.filter(({ hindrance }) => hindrance === null);
-  if (claimable.length === 0) throw refused('There is nothing to be claimed');
+  if (claimable.length === 0) throw claimRefused('There is nothing to be claimed');
   const keys = new Set(claimable.map(lineKey));
   let ids: readonly string[] = [];
   const { all } = await appendChange(dataDir, (claims) => {
-    const taken = [...claims.all.values()].find((claim) => isAlive(claim) && keys.has(lineKey(claim)));
+    const taken = [...claims.all.values()].find((claim) => isUndecided(claim) && keys.has(lineKey(claim)));
     if (taken !== undefined)
       throw new ClaimError(
         'claim-changed',
@@ -188,17 +188,17 @@ async function changeClaims(
   { claims: named, state, note, by }: ClaimChangeRequest,
   at: string,
 ): Promise<readonly Claim[]> {
-  if (named.length === 0) throw refused('No claim is named');
+  if (named.length === 0) throw claimRefused('No claim is named');
   const { all } = await appendChange(dataDir, (before) => {
     const claims = named.map(({ id, version }) => {
       const claim = before.all.get(id);
-      if (claim === undefined) throw refused(`There is no claim ${id}`);
+      if (claim === undefined) throw claimRefused(`There is no claim ${id}`);
       if (version !== null && version !== claim.version) throw changedMeanwhile(claim);
       if (state !== null) checkNext(claim, state);
-      if (state !== null && isAlive({ state })) refuseSecondClaim(claim, before);
+      if (state !== null && isUndecided({ state })) refuseSecondClaim(claim, before);
       return { id, version: claim.version + 1 };
     });
-    if (state === null && note.trim() === '') throw refused('The note is empty');
+    if (state === null && note.trim() === '') throw claimRefused('The note is empty');
     return { kind: 'changed', at, by, note: checkNote(note), state, claims };
   });
   return named.map(({ id }) => all.get(id) as Claim);
@@ -206,10 +206,10 @@ async function changeClaims(
 
 function refuseSecondClaim(claim: Claim, { all }: Claims): void {
   const other = [...all.values()].find(
-    (each) => each.id !== claim.id && isAlive(each) && lineKey(each) === lineKey(claim),
+    (each) => each.id !== claim.id && isUndecided(each) && lineKey(each) === lineKey(claim),
   );
   if (other === undefined) return;
-  throw refused(`The line of ${claim.id} is claimed already, as ${other.id}`);
+  throw claimRefused(`The line of ${claim.id} is claimed already, as ${other.id}`);
 }
 
 function changedMeanwhile({ id, version, state, history }: Claim): ClaimError {

@@ -6,7 +6,7 @@ import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { openReportSession, type ReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { ClaimedLine, isAlive, lineKey, NOTHING, numberKey } from './claim.ts';
+import { ClaimedLine, isUndecided, lineKey, NOTHING, numberKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
 import type { Published } from './published-invoices.ts';
@@ -69,7 +69,7 @@ export async function findIn(
   };
   const claimed =
     finding === NAMED
-      ? await run(questionNamed(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
+      ? await run(claimQuery(NAMED), { rows: JSON.stringify(numbersAsRows(trackingNumbers)) })
       : await claimedOf(run, { ...request, finding });
   const amounts = new Map<string, bigint>();
   const places: ReportRow[] = [];
@@ -79,7 +79,7 @@ export async function findIn(
     amounts.set(lineKey(row), amount);
     places.push({ invoice_id: row.invoice_id ?? null, row_number: row.row_number ?? null });
   }
-  const rows = places.length === 0 ? [] : await run(questionNamed('lines'), { rows: JSON.stringify(places) });
+  const rows = places.length === 0 ? [] : await run(claimQuery('lines'), { rows: JSON.stringify(places) });
   const lines = rows
     .map((row) => ({ row, amount: amounts.get(lineKey(row)) ?? 0n }))
     .sort(byAmount)
@@ -105,13 +105,16 @@ async function claimedOf(
   }: Omit<FindRequest, keyof SessionRequest> & { readonly finding: keyof typeof FINDINGS },
 ): Promise<readonly ReportRow[]> {
   const { claimed, keys }: Finding = FINDINGS[finding];
-  const question = claimed === null ? questionNamed(finding) : null;
+  const question = claimed === null ? claimQuery(finding) : null;
   const questionParameters = question?.parameters.map(({ name }) => name) ?? [];
   const reportParameters = findReport(finding).parameters.map(({ name }) => name);
   const rows = (
     await run(
       finding,
-      only(parameters, (name) => reportParameters.includes(name) || !questionParameters.includes(name)),
+      takenParameters(
+        parameters,
+        (name) => reportParameters.includes(name) || !questionParameters.includes(name),
+      ),
     )
   ).filter(
     (row) =>
@@ -123,13 +126,13 @@ async function claimedOf(
   const chosen = rows.map((row) => Object.fromEntries(keys.map((name) => [name, row[name] ?? null])));
   const takesNumbers = trackingNumbers !== null && questionParameters.includes('numbers');
   return run(question, {
-    ...only(parameters, (name) => questionParameters.includes(name)),
+    ...takenParameters(parameters, (name) => questionParameters.includes(name)),
     ...{ rows: JSON.stringify(chosen), minimum },
     ...(takesNumbers ? { numbers: JSON.stringify(trackingNumbers) } : {}),
   });
 }
 
-function only(parameters: Parameters, isTaken: (name: string) => boolean): Parameters {
+function takenParameters(parameters: Parameters, isTaken: (name: string) => boolean): Parameters {
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => isTaken(name)));
 }
 
@@ -139,7 +142,7 @@ function numbersAsRows(numbers: readonly string[] | null): readonly ReportRow[] 
   return numbers.map((tracking_number) => ({ tracking_number }));
 }
 
-function questionNamed(name: string): ReportDefinition {
+function claimQuery(name: string): ReportDefinition {
   return parseReport(name, statementIn(STATEMENTS, name));
 }
 
@@ -204,20 +207,22 @@ export function claimableOf(
    * claim.
    */
   function claimedOf(line: FoundLine, ofLine: readonly ClaimWithStatus[]): string {
-    if (line.finding === 'duplicates') return fromTenThousandths(greater(toTenThousandths(line.claimed), 0n));
+    if (line.finding === 'duplicates')
+      return fromTenThousandths(greaterOf(toTenThousandths(line.claimed), 0n));
     const key = numberKey(line);
     const recovered = recoveredOf(byNumber.get(key) ?? []);
-    const left = unassigned.get(key) ?? greater(toTenThousandths(published.creditedOf(line)) - recovered, 0n);
+    const left =
+      unassigned.get(key) ?? greaterOf(toTenThousandths(published.creditedOf(line)) - recovered, 0n);
     const found = toTenThousandths(line.claimed) - recoveredOf(ofLine);
-    const off = left < found ? left : greater(found, 0n);
+    const off = left < found ? left : greaterOf(found, 0n);
     unassigned.set(key, left - off);
-    return fromTenThousandths(greater(found - off, 0n));
+    return fromTenThousandths(greaterOf(found - off, 0n));
   }
 
   return lines.map((line) => {
     const credited_before = published.creditedOf(line);
     const ofLine = byLine.get(lineKey(line)) ?? [];
-    const other = ofLine.find(isAlive);
+    const other = ofLine.find(isUndecided);
     if (other !== undefined)
       return { ...line, credited_before, hindrance: `it is claimed already, as ${other.id}` };
     const claimed = claimedOf(line, ofLine);
@@ -232,6 +237,6 @@ function recoveredOf(claims: readonly ClaimWithStatus[]): bigint {
   return toTenThousandths(sumOfAmounts(claims.map(({ recovered }) => recovered)));
 }
 
-function greater(one: bigint, other: bigint): bigint {
+function greaterOf(one: bigint, other: bigint): bigint {
   return one > other ? one : other;
 }

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { USER_FILES, userStore, wholeLines } from '../../lib/user-store.ts';
 import { describeIssues, wellFormedJson } from '../../lib/wire/json.ts';
-import { CLAIM_STATES, type Claim, ClaimedLine, isAlive, lineKey } from './claim.ts';
+import { CLAIM_STATES, type Claim, ClaimedLine, isUndecided, lineKey } from './claim.ts';
 
 export interface Claims {
   readonly all: ReadonlyMap<string, Claim>;
@@ -116,7 +116,7 @@ function change(
     return claim !== undefined && version > claim.version ? [{ claim, version }] : [];
   });
   if (found.length < changed.length) return;
-  if (state !== null && isAlive({ state }) && found.some(({ claim }) => isClaimedByOther(claim, alive)))
+  if (state !== null && isUndecided({ state }) && found.some(({ claim }) => isClaimedByOther(claim, alive)))
     return;
   for (const { claim, version } of found) {
     const next: Claim = {
@@ -125,7 +125,7 @@ function change(
       history: [...claim.history, { version, at, by, state, note }],
     };
     claims.set(claim.id, next);
-    if (isAlive(next)) alive.set(lineKey(claim), claim.id);
+    if (isUndecided(next)) alive.set(lineKey(claim), claim.id);
     else if (alive.get(lineKey(claim)) === claim.id) alive.delete(lineKey(claim));
   }
 }

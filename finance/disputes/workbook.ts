@@ -3,7 +3,7 @@ import { moneyColumn, type ReportColumn, reportColumn } from '../../reports/cell
 import { renderCsv } from '../../reports/render/csv-text.ts';
 import { amountText } from '../../reports/render/labels.ts';
 import { inOneBatch } from '../../reports/render/render-report.ts';
-import { NOTHING, refused } from './claim.ts';
+import { claimRefused, NOTHING } from './claim.ts';
 import { type ClaimWithStatus, totalsOf } from './claim-status.ts';
 
 /** A claim is a letter with `pdf`, and a table otherwise. */
@@ -18,7 +18,7 @@ export async function claimFile(
 ) {
   const pending = claims.filter(({ outstanding }) => outstanding !== NOTHING);
   const [first] = pending;
-  if (first === undefined) throw refused('Nothing is claimed by these claims');
+  if (first === undefined) throw claimRefused('Nothing is claimed by these claims');
   refuseSeveral(
     'carriers',
     pending.map(({ carrier }) => carrier.toLowerCase()),
@@ -83,7 +83,7 @@ export async function claimFile(
 function refuseSeveral(what: string, names: readonly string[]): void {
   const several = [...new Set(names)].sort();
   if (several.length <= 1) return;
-  throw refused(
+  throw claimRefused(
     `These are claims of several ${what}: ${several.join(', ')}`,
     'one file is for one carrier: choose with --carrier, or name the claims',
   );

@@ -79,11 +79,12 @@ export function correctionsOf(
 ): readonly Correction[] {
   const earlier = statedAmounts(sent);
   const stated = new Set(sent.map((each) => each.period));
-  const found = new Map(invoices.map((row) => [placeOf(row), row]));
+  const found = new Map(invoices.map((row) => [keyOfAmount(row), row]));
   const due = invoices.filter(
-    (row) => textOf(row.period) !== period && (stated.has(textOf(row.period)) || between(row, since, period)),
+    (row) =>
+      textOf(row.period) !== period && (stated.has(textOf(row.period)) || isInMonths(row, since, period)),
   );
-  const places = new Set([...earlier.keys(), ...due.map(placeOf)]);
+  const places = new Set([...earlier.keys(), ...due.map(keyOfAmount)]);
   return [...places]
     .flatMap((place): readonly Correction[] => {
       const before = earlier.get(place);
@@ -120,7 +121,7 @@ interface StatedAmount {
 function statedAmounts(sent: readonly Statement[]): ReadonlyMap<string, StatedAmount> {
   const all = new Map<string, StatedAmount>();
   const add = (earlier: StatedAmount): void => {
-    const place = placeOf({ ...earlier });
+    const place = keyOfAmount({ ...earlier });
     const before = all.get(place)?.amount ?? '0';
     const amount = fromTenThousandths(toTenThousandths(before) + toTenThousandths(earlier.amount));
     all.set(place, { ...earlier, amount });
@@ -144,7 +145,7 @@ function reasonOf(
   return 'no longer billed to this tenant in that month';
 }
 
-function between(row: ReportRow, since: string, until: string): boolean {
+function isInMonths(row: ReportRow, since: string, until: string): boolean {
   return textOf(row.period) >= since && textOf(row.period) < until;
 }
 
@@ -156,7 +157,7 @@ function namedBy(row: ReportRow | undefined): StatedAmount {
   };
 }
 
-function placeOf(row: ReportRow): string {
+function keyOfAmount(row: ReportRow): string {
   return JSON.stringify([row.period, row.invoice_id, row.currency_code]);
 }
 

@@ -64,18 +64,18 @@ interface DrawnAs {
   readonly isUnknown: boolean;
 }
 
-const drawings = { plain: new Map<string, DrawnAs>(), bold: new Map<string, DrawnAs>() };
+const knownLetters = { plain: new Map<string, DrawnAs>(), bold: new Map<string, DrawnAs>() };
 
 function drawnAs(letter: string, weight: Weight): DrawnAs {
-  const known = drawings[weight].get(letter);
+  const known = knownLetters[weight].get(letter);
   if (known !== undefined) return known;
   const found = findLetter(letter, weight);
-  drawings[weight].set(letter, found);
+  knownLetters[weight].set(letter, found);
   return found;
 }
 
 function findLetter(letter: string, weight: Weight): DrawnAs {
-  const subset = fontsOf(weight).find(([, font]) => draws(font, letter))?.[0];
+  const subset = fontsOf(weight).find(([, font]) => hasGlyph(font, letter))?.[0];
   if (subset !== undefined) return { subset, drawn: letter, isUnknown: false };
   const [plain = ''] = SUBSETS;
   // A space of another width, or without a break, is drawn as a space.
@@ -88,7 +88,7 @@ function findLetter(letter: string, weight: Weight): DrawnAs {
  * A font may list a letter whose glyph cannot be read: the data of these fonts' no-break space is beyond the
  * end of the table.
  */
-function draws(font: Font, letter: string): boolean {
+function hasGlyph(font: Font, letter: string): boolean {
   const code = letter.codePointAt(0) ?? 0;
   // Control and format characters have no form, even where a font lists them.
   if (/\p{C}/u.test(letter) || !font.hasGlyphForCodePoint(code)) return false;
@@ -99,12 +99,12 @@ function draws(font: Font, letter: string): boolean {
   }
 }
 
-const opened = new Map<Weight, readonly (readonly [subset: string, font: Font])[]>();
+const openedFonts = new Map<Weight, readonly (readonly [subset: string, font: Font])[]>();
 
 function fontsOf(weight: Weight): readonly (readonly [subset: string, font: Font])[] {
-  const known = opened.get(weight);
+  const known = openedFonts.get(weight);
   if (known !== undefined) return known;
   const fonts = SUBSETS.map((subset) => [subset, create(fontFile(subset, WEIGHTS[weight]))] as const);
-  opened.set(weight, fonts);
+  openedFonts.set(weight, fonts);
   return fonts;
 }

@@ -105,8 +105,8 @@ export function applyChanges(
       scope === 'machine' ? same.filter(({ by }) => machineOf(by) === machineOf(process.by)) : same;
     const changed =
       change.alert === null
-        ? resolved(state, change, { mine, related })
-        : raised(state, { ...change, ...process, alert: change.alert }, { mine, related });
+        ? afterResolve(state, change, { mine, related })
+        : afterRaise(state, { ...change, ...process, alert: change.alert }, { mine, related });
     state = changed.state;
     if (changed.due !== null) due.push(changed.due);
   }
@@ -123,7 +123,7 @@ interface Changed {
   readonly due: Due | null;
 }
 
-function raised(
+function afterRaise(
   state: AlertState,
   { alert, by, atMs, count, quietMs }: Change & Process & { readonly alert: Alert },
   { mine, related }: Earlier,
@@ -144,17 +144,17 @@ function raised(
     repeated: isQuiet ? repeated + count : count - 1,
   };
   return {
-    state: { ...state, open: [...without(state.open, mine, atMs), entry] },
+    state: { ...state, open: [...withoutAlert(state.open, mine, atMs), entry] },
     due: isQuiet ? null : { isResolved: false, alert, atMs, repeated },
   };
 }
 
-function resolved(state: AlertState, { atMs, check }: Change, { mine, related }: Earlier): Changed {
+function afterResolve(state: AlertState, { atMs, check }: Change, { mine, related }: Earlier): Changed {
   if (mine === undefined || (mine.check !== undefined && mine.check !== check)) return { state, due: null };
   const { key, title, detail, repeated } = mine;
   const alert = { key: key as AlertKey, title, ...(detail === undefined ? {} : { detail }) };
   return {
-    state: { ...state, open: without(state.open, mine, atMs) },
+    state: { ...state, open: withoutAlert(state.open, mine, atMs) },
     // No message is sent while other processes still have the alert, or when its opening was never sent.
     due:
       related.length > 1 || mine.noticeMs === 0 || hasOpenCause(state, key, mine.by)
@@ -173,7 +173,11 @@ function machineOf(by: string): string {
   return by.slice(by.indexOf(' on ') + 1 || by.length);
 }
 
-function without(open: readonly Stored[], removed: Stored | undefined, nowMs: number): readonly Stored[] {
+function withoutAlert(
+  open: readonly Stored[],
+  removed: Stored | undefined,
+  nowMs: number,
+): readonly Stored[] {
   return open.filter(
     (entry) =>
       entry !== removed && (scopeOf(entry.key) === 'all' || nowMs - entry.raisedMs < FORGOTTEN_AFTER_MS),
@@ -229,7 +233,7 @@ export async function openAlerts(dataDir: string, now = new Date()): Promise<rea
   const store = await userStore(dataDir);
   const state = alertsIn(await store.read(USER_FILES.alerts));
   const orderOf = ({ since, key }: OpenAlert): string => `${since} ${key}`;
-  return joined(state)
+  return joinedByCause(state)
     .map(({ key, title, detail = '', by, sinceMs, acknowledged }) => ({
       ...{ key, title, detail, role: by, name: alertNameOf(key), acknowledged },
       since: new Date(sinceMs).toISOString(),
@@ -239,7 +243,7 @@ export async function openAlerts(dataDir: string, now = new Date()): Promise<rea
 }
 
 /** Returns one alert for each cause: an alert that several processes of a machine have is one. */
-function joined({ open }: AlertState): readonly Stored[] {
+function joinedByCause({ open }: AlertState): readonly Stored[] {
   const place = ({ key, by }: Stored): string =>
     scopeOf(key) === 'machine' ? `${key} ${machineOf(by)}` : key;
   return [...new Map(open.map((entry) => [place(entry), entry])).values()];

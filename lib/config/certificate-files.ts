@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { messageOf, withName } from '../system-errors.ts';
+import { messageOf, withPathInErrors } from '../system-errors.ts';
 import { SettingsError } from './settings.ts';
 
 export interface CertificatePair {
@@ -32,7 +32,7 @@ export function readAuthorities(file: NamedFile): string {
 
 function readNamed(file: NamedFile): string {
   try {
-    return withName(file.path, () => readFileSync(file.path, 'utf8'));
+    return withPathInErrors(file.path, () => readFileSync(file.path, 'utf8'));
   } catch (error) {
     throw refused(file, `cannot be read: ${messageOf(error)}`);
   }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { messageOf, systemErrorIn, withName } from '../system-errors.ts';
+import { messageOf, systemErrorIn, withPathInErrors } from '../system-errors.ts';
 import { nearestNames } from './did-you-mean.ts';
 import { COMPANION_VARIABLES, SETTING_DEFINITIONS, type SettingDefinition } from './setting-definitions.ts';
 import { readBasicAuth, readHeaders, readUrlPath, type WebhookPath } from './setting-values.ts';
@@ -82,7 +82,7 @@ export function findText(definition: SettingDefinition, { sources, file, problem
 
 function readSecret(definition: SettingDefinition, path: string, problems: SettingsProblem[]): string | null {
   try {
-    const text = withName(path, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '');
+    const text = withPathInErrors(path, () => readFileSync(path, 'utf8')).replace(/\r?\n$/, '');
     if (text !== '') return text;
     problems.push({ setting: `${definition.variable}_FILE`, message: `${path} is empty` });
   } catch (error) {
@@ -249,5 +249,5 @@ function readWebhookPaths(
 }
 
 function readNamed(path: string): string {
-  return withName(path, () => readFileSync(path, 'utf8'));
+  return withPathInErrors(path, () => readFileSync(path, 'utf8'));
 }

@@ -13,7 +13,7 @@ import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isAlive } from '../processes.ts';
-import { naming, systemCode, withName } from '../system-errors.ts';
+import { addPathToError, systemCode, withPathInErrors } from '../system-errors.ts';
 
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
@@ -61,7 +61,7 @@ function isLeftBehind(folder: string, name: string): boolean {
 export function replaceFile(path: string, text: Uint8Array | string): void {
   const temporary = temporaryName(dirname(path));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  withName(temporary, () => writeFileSync(temporary, text, { mode: 0o600 }));
+  withPathInErrors(temporary, () => writeFileSync(temporary, text, { mode: 0o600 }));
   renameSync(temporary, path);
 }
 
@@ -78,10 +78,10 @@ export async function writeWhole(
   body: string | Uint8Array | AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
   const found = await stat(path).catch(() => null);
-  if (found !== null && !found.isFile()) return await writeFile(path, body).catch(naming(path));
+  if (found !== null && !found.isFile()) return await writeFile(path, body).catch(addPathToError(path));
   const part = `${path}.${randomBytes(4).toString('hex')}.part`;
   try {
-    await writeFile(part, body).catch(naming(part));
+    await writeFile(part, body).catch(addPathToError(part));
     await rename(part, path);
   } catch (error) {
     await rm(part, { force: true }).catch(() => undefined);

@@ -7,7 +7,7 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStillRunning, ownIdentity, ownNamespace, type ProcessIdentity } from '../processes.ts';
-import { naming } from '../system-errors.ts';
+import { addPathToError } from '../system-errors.ts';
 import { jsonOrNull } from '../text.ts';
 import { readIfThere, sweepLeftBehind, temporaryName } from './files.ts';
 
@@ -42,7 +42,7 @@ export async function takeLock(path: string, request: LockRequest): Promise<Lock
   const deadline = performance.now() + (request.patienceMs ?? 0);
   await sweepLeftBehind(dirname(path));
   const candidate = temporaryName(dirname(path));
-  await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(naming(candidate));
+  await writeFile(candidate, `${JSON.stringify(mine)}\n`, { mode: 0o600 }).catch(addPathToError(candidate));
   try {
     for (let attempt = 0; attempt < 10; ) {
       if (await linked(candidate, path)) return ownLock(path, mine, request);

@@ -9,29 +9,29 @@ interface NativeCall {
   ranMs: number;
 }
 
-const running = new Set<NativeCall>();
+const runningCalls = new Set<NativeCall>();
 
 export async function countedCall<T>(text: string, call: () => Promise<T>, limitMs = LIMIT_MS): Promise<T> {
   const counted: NativeCall = { text, limitMs, ranMs: 0 };
-  running.add(counted);
+  runningCalls.add(counted);
   try {
     return await call();
   } finally {
-    running.delete(counted);
+    runningCalls.delete(counted);
   }
 }
 
 /** Time in which this process was frozen (SIGSTOP, a suspended machine) must not count. */
 export function passTime(ms: number): void {
-  for (const call of running) call.ranMs += ms;
+  for (const call of runningCalls) call.ranMs += ms;
 }
 
 export function isCallRunning(): boolean {
-  return running.size > 0;
+  return runningCalls.size > 0;
 }
 
 export function overdueCall(): string | null {
-  for (const { text, limitMs, ranMs } of running)
+  for (const { text, limitMs, ranMs } of runningCalls)
     if (ranMs > limitMs) return text.trimStart().slice(0, 80).replaceAll(/\s+/g, ' ');
   return null;
 }

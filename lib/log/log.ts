@@ -18,7 +18,9 @@ export function createLogger(
 ): Logger {
   const scrub = createScrub(settings);
   // The whole line is scrubbed, because the cause of an error or the message of a library may contain a secret.
-  const clean: DestinationStream = { write: (line: string) => void destination.write(inAscii(scrub(line))) };
+  const clean: DestinationStream = {
+    write: (line: string) => void destination.write(escapedJson(scrub(line))),
+  };
   const options = {
     level: settings.log.level,
     base: { role, environment: settings.environment },
@@ -30,7 +32,7 @@ export function createLogger(
   return pino(options, {
     write(line: string) {
       stream ??= prettyStream(asWritable(clean));
-      stream.write(`${JSON.stringify(harmless(JSON.parse(line)))}\n`);
+      stream.write(`${JSON.stringify(withoutControls(JSON.parse(line)))}\n`);
     },
   });
 }
@@ -43,7 +45,7 @@ function prettyStream(destination: Writable): Writable {
 /** Characters that JSON may contain but a terminal acts on or that reorder a line. */
 const UNSEEN_IN_JSON = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
-function inAscii(line: string): string {
+function escapedJson(line: string): string {
   return line.replace(
     UNSEEN_IN_JSON,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -51,14 +53,16 @@ function inAscii(line: string): string {
 }
 
 /** Text without JSON's quotes must not move the cursor or begin a line. */
-function harmless(value: unknown, name = ''): unknown {
+function withoutControls(value: unknown, name = ''): unknown {
   if (typeof value === 'string') {
     // A stack keeps its lines, whose text is foreign.
     return name === 'stack' ? value.split('\n').map(visible).join('\n') : visible(value);
   }
-  if (Array.isArray(value)) return value.map((each) => harmless(each));
+  if (Array.isArray(value)) return value.map((each) => withoutControls(each));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [visible(key), harmless(each, key)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [visible(key), withoutControls(each, key)]),
+  );
 }
 
 const PRETTY = {

@@ -12,19 +12,20 @@ const MASK = '***';
 /** Every spelling of a secret consists of these characters. */
 const WORD = /[\w+/=%.~-]{12,}/g;
 
-const known = new Map<string, readonly string[]>();
-const pieces = new Map<string, number>();
+const knownSecrets = new Map<string, readonly string[]>();
+const countOfPieces = new Map<string, number>();
 
 export function rememberSecret(secret: string): void {
   if (secret.length < MIN_LENGTH) return;
   // The secret that was used last is forgotten last.
-  const before = known.get(secret);
-  known.delete(secret);
-  known.set(secret, before ?? spellingsOf(secret).flatMap(piecesOf));
+  const before = knownSecrets.get(secret);
+  knownSecrets.delete(secret);
+  knownSecrets.set(secret, before ?? spellingsOf(secret).flatMap(piecesOf));
   if (before === undefined)
-    for (const piece of known.get(secret) ?? []) pieces.set(piece, (pieces.get(piece) ?? 0) + 1);
-  const [oldest] = known;
-  if (known.size > MAX_SECRETS && oldest !== undefined) forget(...oldest);
+    for (const piece of knownSecrets.get(secret) ?? [])
+      countOfPieces.set(piece, (countOfPieces.get(piece) ?? 0) + 1);
+  const [oldest] = knownSecrets;
+  if (knownSecrets.size > MAX_SECRETS && oldest !== undefined) forgetSecret(...oldest);
 }
 
 /** Values that look like a signature or a token; dates, ids and names are needed in messages. @param path of a URL, with its query */
@@ -40,22 +41,22 @@ const NO_SECRET =
   /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\d-]{8,10}t[\d:.]+z?|.*\.(?:csv|json|gz|zip))$/i;
 
 export function withoutPassingSecrets(text: string): string {
-  if (pieces.size === 0) return text;
+  if (countOfPieces.size === 0) return text;
   return text.replace(WORD, (word) => (hasPiece(word.toLowerCase()) ? MASK : word));
 }
 
 function hasPiece(word: string): boolean {
   for (let at = 0; at + PIECE <= word.length; at += 1)
-    if (pieces.has(word.slice(at, at + PIECE))) return true;
+    if (countOfPieces.has(word.slice(at, at + PIECE))) return true;
   return false;
 }
 
-function forget(secret: string, its: readonly string[]): void {
-  known.delete(secret);
+function forgetSecret(secret: string, its: readonly string[]): void {
+  knownSecrets.delete(secret);
   for (const piece of its) {
-    const left = (pieces.get(piece) ?? 1) - 1;
-    if (left === 0) pieces.delete(piece);
-    else pieces.set(piece, left);
+    const left = (countOfPieces.get(piece) ?? 1) - 1;
+    if (left === 0) countOfPieces.delete(piece);
+    else countOfPieces.set(piece, left);
   }
 }
 

@@ -3,7 +3,7 @@
  * the next number as `since`; files without it leave it empty.
  */
 
-import { isNothing } from '../text.ts';
+import { isWithoutVisible } from '../text.ts';
 
 /** `isRequired` covers empty cells; `unit` also requires one beside every weight. */
 export type ColumnRule = 'text' | 'date' | 'invoice-id' | 'currency' | 'amount' | 'weight' | 'unit';
@@ -191,7 +191,7 @@ export function readForm(names: readonly string[]): CsvForm | null {
   if (edition === undefined || new Set(names).size !== names.length) return null;
   const places = CSV_HEADERS.map((header) => (edition.includes(header) ? names.indexOf(header) : -1));
   const added = names.flatMap((name, place) => (places.includes(place) ? [] : [{ name, place }]));
-  if (added.some(({ name }) => isNothing(name))) return null;
+  if (added.some(({ name }) => isWithoutVisible(name))) return null;
   if (Buffer.byteLength(added.map(({ name }) => name).join('')) > MAX_ADDED_BYTES) return null;
   const inOrder = edition.map((header) => names.indexOf(header));
   const isInOrder = inOrder.every((place, index) => index === 0 || place > (inOrder[index - 1] ?? 0));
@@ -235,7 +235,7 @@ export function cellAdvice([first]: readonly CsvFinding[]): string | null {
   const { rule, isRequired, header } = column;
   if (first.rule !== 'required' && first.rule !== rule) return null;
   const kind = rule === 'text' ? 'a text' : MUST_BE[rule];
-  const isBlank = first.value !== '' && isNothing(first.value.replace(/\\[rnt]/g, ''));
+  const isBlank = first.value !== '' && isWithoutVisible(first.value.replace(/\\[rnt]/g, ''));
   const seen = isBlank ? ' (blanks and line breaks alone are no value)' : '';
   const other = isRequired || rule === 'unit' ? '' : ', or nothing at all';
   return `${header} must be ${kind}${other}${seen}: the service has to correct the invoice; no BILLSYNC_CSV_TOLERATE accepts this`;

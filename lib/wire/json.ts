@@ -45,14 +45,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function* objectLevels(json: unknown, maxDepth: number): Generator<readonly JsonObject[]> {
   let level: readonly unknown[] = [json];
   for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
-    const objects = level.map(onlyOne).filter(isJsonObject);
+    const objects = level.map(unwrapSingle).filter(isJsonObject);
     yield objects;
     level = objects.flatMap((object) => Object.values(object));
   }
 }
 
-export function onlyOne(value: unknown): unknown {
-  return Array.isArray(value) && value.length === 1 ? onlyOne(value[0]) : value;
+export function unwrapSingle(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? unwrapSingle(value[0]) : value;
 }
 
 /** Describes the first five problems, never with a value of `input`. */

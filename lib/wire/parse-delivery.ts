@@ -19,8 +19,8 @@ import {
   type JsonObject,
   NotJsonError,
   objectLevels,
-  onlyOne,
   parseJson,
+  unwrapSingle,
 } from './json.ts';
 import {
   idMadeFrom,
@@ -265,9 +265,9 @@ function findEnvelope(json: unknown): Envelope | null {
 }
 
 function envelopeOf(object: JsonObject, metadata: JsonObject): Envelope {
-  const named = [object.payload, object.data, object.invoice].map(onlyOne).find(isJsonObject);
+  const named = [object.payload, object.data, object.invoice].map(unwrapSingle).find(isJsonObject);
   const payload = named ?? (object === metadata ? object : null);
   if (payload === null) return { metadata, payload: null };
-  const inner = [payload.invoice, payload.data].map(onlyOne).find(isJsonObject);
+  const inner = [payload.invoice, payload.data].map(unwrapSingle).find(isJsonObject);
   return { metadata, payload: inner === undefined ? payload : { ...inner, ...payload } };
 }

@@ -41,22 +41,22 @@ export function answerOf(result: ReportResult): Answer {
   const [column, meaning] = ANSWERS[result.name] ?? [];
   if (column !== undefined && has(column)) {
     return of((rows) => {
-      const all = wholeOf(result, rows);
+      const all = sumsOfAllRows(result, rows);
       const count = all === undefined ? rows.length : Number(all.rows);
       const cut =
         count > rows.length ? `, of which the first ${grouped(String(rows.length))} are listed` : '';
       const sum = sumOf(all === undefined ? rows : [all], column);
-      return `${days}${money(sum, rows)} ${meaning}, in ${counted(count, 'row')}${cut}.`;
+      return `${days}${money(sum, rows)} ${meaning}, in ${countText(count, 'row')}${cut}.`;
     });
   }
   if (has('change_on_previous_percent')) return of((rows) => `${days}${latestText(result, rows)}`);
   if (result.summed?.includes('billing_cost') && has('shipments'))
     return of((rows) => `${days}${spentText(result, rows)}`);
-  return { sentence: `${days}${counted(result.head.found, 'row')}.`, mark };
+  return { sentence: `${days}${countText(result.head.found, 'row')}.`, mark };
 }
 
 /** The sums of all rows of the partner and currency, if the limit leaves some out. */
-function wholeOf({ whole = [] }: ReportResult, [row]: readonly ReportRow[]): ReportRow | undefined {
+function sumsOfAllRows({ whole = [] }: ReportResult, [row]: readonly ReportRow[]): ReportRow | undefined {
   return whole.find(
     (sums) =>
       sums.currency_code === row?.currency_code && (sums.partner_id ?? null) === (row?.partner_id ?? null),
@@ -118,7 +118,7 @@ function bridgeText(rows: readonly ReportRow[]): string {
   const is = `${money(second, rows)}${period(step('second period'))}, ${size} ${second < first ? 'less' : 'more'} than ${money(first, rows)}${period(step('first period'))}`;
   const steps = rows.filter((row) => row.step !== 'first period' && row.step !== 'second period');
   const parts = [...Map.groupBy(steps, (row) => String(row.step ?? ''))].map(
-    ([name, of]) => `${escapeHtml(name)} ${signed(fromTenThousandths(sumOf(of, 'amount')), rows)}`,
+    ([name, of]) => `${escapeHtml(name)} ${signedAmount(fromTenThousandths(sumOf(of, 'amount')), rows)}`,
   );
   return parts.length === 0 ? `${is}.` : `${is}: ${parts.join(', ')}.`;
 }
@@ -132,7 +132,7 @@ function latestText(result: ReportResult, rows: readonly ReportRow[]): string {
     change_percent: latest.change_on_previous_percent ?? null,
     difference: latest.change_on_previous ?? '0',
   });
-  const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${counted(rows.length, 'row')}`;
+  const total = `${money(sumOf(rows, 'billing_cost'), rows)} in ${countText(rows.length, 'row')}`;
   const unfinished = open.map(
     (row) =>
       `; ${escapeHtml(nameOf(result, row))}, still open, ${money(amountOf(row, 'billing_cost'), rows)}`,
@@ -163,7 +163,7 @@ function nameOf({ columns }: ReportResult, row: ReportRow): string {
   return names.map(({ name }) => shortName(String(row[name] ?? '(none)'))).join(' · ');
 }
 
-function counted(count: number, noun: string): string {
+function countText(count: number, noun: string): string {
   return `<b>${grouped(String(count))}</b> ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -182,7 +182,7 @@ function money(amount: bigint, rows: readonly ReportRow[]): string {
   return `<b title="${exact}">${escapeHtml(`${text} ${currency}`.trim())}</b>`;
 }
 
-function signed(amount: string, rows: readonly ReportRow[]): string {
+function signedAmount(amount: string, rows: readonly ReportRow[]): string {
   const text = amountText(amount, String(rows[0]?.currency_code ?? ''));
   return text.startsWith('-') ? text : `+${text}`;
 }

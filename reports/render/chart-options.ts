@@ -3,7 +3,7 @@
 import stringWidth from 'string-width';
 import { shortened } from '../../lib/text-table.ts';
 import type { ChartSpec } from '../catalogue.ts';
-import { type Point, plus, sumOf } from './chart-points.ts';
+import { addDecimals, type Point, sumOf } from './chart-points.ts';
 import { digitsOf, grouped, roundedTo } from './labels.ts';
 
 /**
@@ -252,7 +252,7 @@ function heatmapOption(drawing: Drawing): Drawn {
     yAxis: { ...categoryAxis(names), inverse: true },
     visualMap: {
       ...{ min, max: max > min ? max : min + 1, orient: 'horizontal', left: 'center', bottom: 0 },
-      text: [`${short(max)} ${unit}`.trim(), short(min)],
+      text: [`${shortNumber(max)} ${unit}`.trim(), shortNumber(min)],
       textStyle: { color: INK },
       // The colors are Cividis, which is even in lightness and the same to color-blind readers.
       inRange: { color: ['#FEE838', '#BCAF6F', '#7C7B78', '#434E6C', '#00224E'] },
@@ -263,7 +263,7 @@ function heatmapOption(drawing: Drawing): Drawn {
         data: cells.map((point) => ({
           ...markOf(point, drawing),
           value: [columns.indexOf(point.key), lines.indexOf(point.series), Number(point.value)],
-          label: { formatter: short(Number(point.value)) },
+          label: { formatter: shortNumber(Number(point.value)) },
         })),
         itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         label: {
@@ -293,7 +293,7 @@ function waterfallOption(drawing: Drawing): Drawn {
     const start = isTotal ? 0 : level;
     level = isTotal ? size : level + size;
     const amount = rounded(point.value ?? '0', unit);
-    const text = amount.length * LETTER_WIDTH < stepWidth ? amount : short(size);
+    const text = amount.length * LETTER_WIDTH < stepWidth ? amount : shortNumber(size);
     return {
       low: Math.min(start, level),
       ends: isTotal ? [level] : [start, level],
@@ -315,7 +315,7 @@ function waterfallOption(drawing: Drawing): Drawn {
       axisLabel: { color: INK, interval: 0, width: stepWidth, overflow: 'break' },
     },
     yAxis: {
-      ...valueAxis(begin === 0 ? unit : `${unit}, from ${short(begin)}`),
+      ...valueAxis(begin === 0 ? unit : `${unit}, from ${shortNumber(begin)}`),
       ...(begin === 0 ? {} : { min: begin, nameTextStyle: { color: INK, align: 'left' } }),
     },
     series: [
@@ -351,7 +351,10 @@ function changesOf({ points, width }: Drawing): readonly Point[] {
     ([series, members]): Point => {
       const amountOf = (step: string): string => members.find(({ key }) => key === step)?.value ?? '0.0000';
       const before = amountOf('first period');
-      const value = plus(amountOf('second period'), before.startsWith('-') ? before.slice(1) : `-${before}`);
+      const value = addDecimals(
+        amountOf('second period'),
+        before.startsWith('-') ? before.slice(1) : `-${before}`,
+      );
       return { key: series, series: '', value, rows: members.flatMap(({ rows }) => rows) };
     },
   );
@@ -397,7 +400,7 @@ function nameIn(width: number, name: string): string {
   return shortened(name, Math.min(40, Math.floor(width / 3 / LETTER_WIDTH)));
 }
 
-function short(size: number): string {
+function shortNumber(size: number): string {
   const [scaled, unit] =
     Math.abs(size) >= 1_000_000
       ? [size / 1_000_000, ' M']

@@ -14,7 +14,9 @@ export interface Point {
 /** Returns a point for each place; `combine=sum` adds rows of one place. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: column = '', combine } = spec.roles;
-  const placed = Map.groupBy(rows, (row) => JSON.stringify([joined(row, across), joined(row, line ?? y)]));
+  const placed = Map.groupBy(rows, (row) =>
+    JSON.stringify([joinedLabels(row, across), joinedLabels(row, line ?? y)]),
+  );
   return Array.from(placed, ([place, of]) => {
     const [key = '', series = ''] = JSON.parse(place) as string[];
     const values = of.map(({ [column]: cell = null }) => (cell === null ? null : String(cell)));
@@ -24,22 +26,22 @@ export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
 
 export function sumOf(values: readonly (string | null)[]): string | null {
   return values.reduce(
-    (sum, value) => (sum === null || value === null ? (sum ?? value) : plus(sum, value)),
+    (sum, value) => (sum === null || value === null ? (sum ?? value) : addDecimals(sum, value)),
     null,
   );
 }
 
-function joined(row: ReportRow, names: string | undefined): string {
+function joinedLabels(row: ReportRow, names: string | undefined): string {
   return names === undefined
     ? ''
     : names
         .split('+')
-        .map((name) => label(row[name]))
+        .map((name) => cellText(row[name]))
         .join(' · ');
 }
 
 /** Adds two decimals of the same scale. */
-export function plus(one: string, other: string): string {
+export function addDecimals(one: string, other: string): string {
   const scale = one.split('.')[1]?.length ?? 0;
   const sum = BigInt(one.replace('.', '')) + BigInt(other.replace('.', ''));
   const digits = String(sum < 0n ? -sum : sum).padStart(scale + 1, '0');
@@ -47,6 +49,6 @@ export function plus(one: string, other: string): string {
   return `${sum < 0n ? '-' : ''}${digits.slice(0, at)}${scale > 0 ? `.${digits.slice(at)}` : ''}`;
 }
 
-function label(cell: unknown): string {
+function cellText(cell: unknown): string {
   return cell === null || cell === undefined || cell === '' ? '(none)' : visible(shortName(String(cell)));
 }

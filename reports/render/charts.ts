@@ -35,7 +35,7 @@ export async function drawCharts(result: ReportResult, leadTo: ChartLink = () =>
   if (result.rows.length === 0) return [];
   const drawing = result.charts.flatMap((spec) =>
     Array.from(
-      Map.groupBy(result.rows, (row) => text(row.currency_code)),
+      Map.groupBy(result.rows, (row) => plainCell(row.currency_code)),
       ([currency, rows]) => drawChart({ result, spec, currency, rows, leadTo }),
     ),
   );
@@ -88,7 +88,7 @@ async function drawChart({ result, spec, currency, rows, leadTo }: ChartRequest)
     draw(drawing, title),
     draw({ ...drawing, width: NARROW_WIDTH }, title),
   ]);
-  return [{ title, description: describe(drawing, title), wide, narrow }];
+  return [{ title, description: describeChart(drawing, title), wide, narrow }];
 }
 
 /** The last month, when the period is still open or known invoices are missing. */
@@ -112,14 +112,14 @@ function incompleteKey(
 async function draw(drawing: Drawing, title: string): Promise<Drawn> {
   const [option, height] = optionOf(drawing);
   const svg = await drawInThread({ option, height, width: drawing.width, title });
-  return { option, svg: linked(svg, option) };
+  return { option, svg: linkMarks(svg, option) };
 }
 
 const DRAWN_MARK =
   /<(path|rect|circle|polygon)\b[^>]*ecmeta_series_index="(\d+)" ecmeta_data_index="(\d+)"[^>]*><\/\1>/g;
 
 /** An image cannot contain links, so it becomes a group. */
-function linked(svg: string, { series }: ChartOption): string {
+function linkMarks(svg: string, { series }: ChartOption): string {
   let links = 0;
   const drawn = svg.replace(DRAWN_MARK, (shape: string, _tag, at: string, index: string) => {
     const mark = series[Number(at)]?.data[Number(index)];
@@ -131,7 +131,7 @@ function linked(svg: string, { series }: ChartOption): string {
   return links === 0 ? svg : drawn.replace('role="img"', 'role="group"');
 }
 
-function describe({ points, unit, spec }: Drawing, title: string): string {
+function describeChart({ points, unit, spec }: Drawing, title: string): string {
   const known = points.filter((point) => point.value !== null);
   const largest = known.reduce<Point | undefined>(
     (most, point) => (most === undefined || sizeOf(point) > sizeOf(most) ? point : most),
@@ -159,6 +159,6 @@ function columnsOf(result: ReportResult, names: string | undefined): ReportColum
   });
 }
 
-function text(cell: unknown): string {
+function plainCell(cell: unknown): string {
   return cell === null || cell === undefined ? '' : visible(String(cell));
 }

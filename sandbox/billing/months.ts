@@ -56,7 +56,7 @@ export function* planMonths(request: MonthsRequest): Generator<PlannedInvoice> {
       if (month === months - 1 && index === tenants.length - 1) yield plan(lines, 'draft');
       else if (index === 0 && month === 1) {
         yield plan(lines, 'canceled');
-        yield plan(repriced(lines), 'approved');
+        yield plan(withRaisedPrices(lines), 'approved');
       } else yield plan(lines, isCanceledForGood ? 'canceled' : 'approved');
     }
   }
@@ -84,13 +84,13 @@ function plantedIn(lines: readonly BilledLine[]): readonly Planted[] {
   );
 }
 
-function repriced(lines: readonly BilledLine[]): readonly BilledLine[] {
+function withRaisedPrices(lines: readonly BilledLine[]): readonly BilledLine[] {
   return lines.map((billed, at) => {
     const { line, wrong } = billed;
-    if (at === 4) return { line: { ...line, billingCost: times(line.billingCost, 90) }, wrong: {} };
+    if (at === 4) return { line: { ...line, billingCost: multiplied(line.billingCost, 90) }, wrong: {} };
     if (at !== 5) return billed;
-    const more = times(line.billingCost, 8);
-    const billingCost = times(line.billingCost, 108);
+    const more = multiplied(line.billingCost, 8);
+    const billingCost = multiplied(line.billingCost, 108);
     return { line: { ...line, billingCost }, wrong: { ...wrong, 'dearer when billed again': more } };
   });
 }
@@ -140,20 +140,20 @@ function billMonth(month: MonthToBill): {
   readonly leftOver: LeftOver;
 } {
   const { random, shipments, earlier, period } = month;
-  const lines = Array.from({ length: shipments }, (_, at) => draw(month, at));
+  const lines = Array.from({ length: shipments }, (_, at) => drawLine(month, at));
   const [first, second, third] = lines;
   const planted: BilledLine[] = [];
-  const twice = earlier.twice === null ? null : alsoWrong(earlier.twice, 'billed twice');
+  const twice = earlier.twice === null ? null : withFinding(earlier.twice, 'billed twice');
   if (twice !== null) planted.push(twice);
   if (earlier.credit !== null) planted.push(earlier.credit);
-  if (first !== undefined) planted.push(weighedAgain(month, first));
+  if (first !== undefined) planted.push(withSecondWeight(month, first));
   const bulky = lines[BULKY_AT];
-  if (bulky !== undefined) lines[BULKY_AT] = sizedUp(month, bulky);
-  const farOff = second === undefined ? null : sixfold(second);
+  if (bulky !== undefined) lines[BULKY_AT] = withGreaterWeight(month, bulky);
+  const farOff = second === undefined ? null : withSixfoldCost(second);
   if (farOff !== null) lines[1] = farOff;
   for (let late = 0; late < month.lateLines; late += 1) {
     const shipDate = addDays(period.start, -40 - random.below(30));
-    planted.push(alsoWrong(draw(month, shipments + late, shipDate), 'late'));
+    planted.push(withFinding(drawLine(month, shipments + late, shipDate), 'late'));
   }
   const credited = month.credits === 'billed twice' ? twice : farOff;
   return {
@@ -162,20 +162,20 @@ function billMonth(month: MonthToBill): {
   };
 }
 
-function weighedAgain(month: MonthToBill, { line }: BilledLine): BilledLine {
-  const second = { ...line, billableWeight: times(line.billableWeight, 300) };
+function withSecondWeight(month: MonthToBill, { line }: BilledLine): BilledLine {
+  const second = { ...line, billableWeight: multiplied(line.billableWeight, 300) };
   const priced = pricedAt(850, second, month);
   return { ...priced, wrong: { ...priced.wrong, 'second charge': priced.line.billingCost } };
 }
 
-function sixfold({ line, wrong }: BilledLine): BilledLine {
+function withSixfoldCost({ line, wrong }: BilledLine): BilledLine {
   return {
-    line: { ...line, billingCost: times(line.billingCost, 600) },
-    wrong: { ...wrong, 'far above the usual': times(line.billingCost, 500) },
+    line: { ...line, billingCost: multiplied(line.billingCost, 600) },
+    wrong: { ...wrong, 'far above the usual': multiplied(line.billingCost, 500) },
   };
 }
 
-function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
+function withGreaterWeight(month: MonthToBill, { line }: BilledLine): BilledLine {
   const cell = { ...line, carrier: CARRIERS[0], carrierZone: '5', serviceLevel: SERVICES[0].name };
   const [usual, billed] = [8, 24].map((pounds) =>
     pricedAt(centsOf(SERVICES[0], 5, pounds), { ...cell, ...weightOf(pounds, month.tenant) }, month),
@@ -187,7 +187,7 @@ function sizedUp(month: MonthToBill, { line }: BilledLine): BilledLine {
   return { line: billed.line, wrong: { ...billed.wrong, 'far heavier than usual': more } };
 }
 
-function alsoWrong({ line, wrong }: BilledLine, what: Finding): BilledLine {
+function withFinding({ line, wrong }: BilledLine, what: Finding): BilledLine {
   return { line, wrong: { ...wrong, [what]: line.billingCost } };
 }
 
@@ -215,7 +215,7 @@ const USUAL_ZONES = [5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 8, 8, 8] as const;
 const BULKY_AT = USUAL_ZONES.length;
 
 /** @param shippedOn the ship date; without one, a day of the period is drawn */
-function draw(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
+function drawLine(month: MonthToBill, at: number, shippedOn?: string): BilledLine {
   const { random, tenant, period } = month;
   const usual = shippedOn === undefined ? USUAL_ZONES[at] : undefined;
   const drawn = random.below(10) < 7 ? CARRIERS[0] : random.pick(CARRIERS);
@@ -272,6 +272,6 @@ function pricedAt(
 }
 
 /** The product is rounded to the cent. */
-function times(text: string, hundredths: number): string {
+function multiplied(text: string, hundredths: number): string {
   return fixedText(Math.round(Number(text) * hundredths) * 100, 2);
 }

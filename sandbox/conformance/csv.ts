@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import type { Answer } from './http.ts';
-import { broken } from './rule.ts';
+import { breakRule } from './rule.ts';
 
 export const HEADERS = [
   'Tenant',
@@ -31,7 +31,7 @@ export function rowsOf({ body }: Pick<Answer, 'body'>): readonly CsvRow[] {
       (cells) => Object.fromEntries(HEADERS.map((name, at) => [name, cells[at] ?? ''])) as CsvRow,
     );
   } catch (error) {
-    return broken(`the file is no CSV: ${(error as Error).message}`);
+    return breakRule(`the file is no CSV: ${(error as Error).message}`);
   }
 }
 

@@ -45,7 +45,7 @@ export class Http {
         signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
       });
       const bytes = Buffer.from(await response.body.arrayBuffer());
-      return { status: response.statusCode, headers: flat(response.headers), body: bytes };
+      return { status: response.statusCode, headers: joinRepeated(response.headers), body: bytes };
     } catch (error) {
       throw new UnreachableError(url, error);
     }
@@ -88,7 +88,9 @@ export function excerpt(body: Buffer, characters = 120): string {
   return text.length > characters ? `${text.slice(0, characters)}…` : text;
 }
 
-function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+function joinRepeated(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
   const all: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) all[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;

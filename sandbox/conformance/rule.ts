@@ -15,13 +15,13 @@ const FORMS: readonly (readonly [string, RegExp])[] = [
 ];
 
 export function typeSketch(value: unknown): string {
-  if (Array.isArray(value)) return `[${joined(value)}]`;
+  if (Array.isArray(value)) return `[${joinedSketch(value)}]`;
   if (!isObject(value)) return nameOf(value);
   const fields = Object.entries(value).map(([name, inner]) => `${name}: ${typeSketch(inner)}`);
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-function joined(values: readonly unknown[]): string {
+function joinedSketch(values: readonly unknown[]): string {
   const objects = values.filter(isObject);
   if (objects.length < values.length || objects.length === 0) {
     return [...new Set(values.map(typeSketch))].sort().join(' | ');
@@ -30,7 +30,7 @@ function joined(values: readonly unknown[]): string {
   const fields = names.map((name) => {
     const there = objects.filter((one) => name in one);
     const optional = there.length < objects.length ? '?' : '';
-    return `${name}${optional}: ${joined(there.map((one) => one[name]))}`;
+    return `${name}${optional}: ${joinedSketch(there.map((one) => one[name]))}`;
   });
   return `{ ${fields.join(', ')} }`;
 }
@@ -71,14 +71,14 @@ export class BrokenRuleError extends Error {
   override readonly name = 'BrokenRuleError';
 }
 
-export function broken(seen: string): never {
+export function breakRule(seen: string): never {
   throw new BrokenRuleError(seen);
 }
 
-export function hold(condition: boolean, seen: string): asserts condition {
-  if (!condition) broken(seen);
+export function requireThat(condition: boolean, seen: string): asserts condition {
+  if (!condition) breakRule(seen);
 }
 
-export function holdAll(complaints: readonly string[]): void {
-  if (complaints.length > 0) broken(complaints.join('; '));
+export function requireNoComplaint(complaints: readonly string[]): void {
+  if (complaints.length > 0) breakRule(complaints.join('; '));
 }

@@ -10,7 +10,7 @@ import type {
 import type { CsvRow } from './csv.ts';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from './http.ts';
 import type { Choose, ReceivedRequest } from './receiver.ts';
-import { broken, hold } from './rule.ts';
+import { breakRule, requireThat } from './rule.ts';
 import type { Service } from './service.ts';
 import { type SuiteContext, skip } from './suite-context.ts';
 
@@ -69,7 +69,7 @@ export async function receiveEvent(
   const isIt = (received: ReceivedRequest) =>
     received.invoiceId === invoiceId && received.eventType === eventType;
   const all = await context.receiver.wait(path, (received) => received.some(isIt), SOON_MS);
-  return all.find(isIt) ?? broken(`no ${eventType} came within ${SOON_MS / 1_000} s`);
+  return all.find(isIt) ?? breakRule(`no ${eventType} came within ${SOON_MS / 1_000} s`);
 }
 
 export interface ApprovedInvoice {
@@ -157,9 +157,9 @@ export async function downloadOf(service: Service, invoiceId: string): Promise<D
   const regenerated = await service.regenerate(invoiceId);
   const location = jsonObject(regenerated.body) ?? {};
   const url = textOf(location.presignedUrl);
-  hold(url !== null, `regenerate answered ${regenerated.status} ${excerpt(regenerated.body)}`);
+  requireThat(url !== null, `regenerate answered ${regenerated.status} ${excerpt(regenerated.body)}`);
   const answer = await service.plain({ url });
-  hold(answer.status === 200, `the presigned URL answered ${answer.status} ${excerpt(answer.body)}`);
+  requireThat(answer.status === 200, `the presigned URL answered ${answer.status} ${excerpt(answer.body)}`);
   const sha256 = createHash('sha256').update(answer.body).digest('hex');
   return { invoiceId, location, url, answer, sha256 };
 }
@@ -169,11 +169,11 @@ export function sumOf(rows: readonly CsvRow[]): Decimal {
 }
 
 export function decimal(text: string): Decimal {
-  return /^-?\d+(\.\d+)?$/.test(text) ? new Decimal(text) : broken(`"${text}" is no decimal`);
+  return /^-?\d+(\.\d+)?$/.test(text) ? new Decimal(text) : breakRule(`"${text}" is no decimal`);
 }
 
 export function decimalOf(value: unknown, name: string): Decimal {
-  const digits = digitsOf(value) ?? broken(`${name} is ${JSON.stringify(value) ?? 'missing'}, no number`);
+  const digits = digitsOf(value) ?? breakRule(`${name} is ${JSON.stringify(value) ?? 'missing'}, no number`);
   return new Decimal(digits);
 }
 

@@ -152,12 +152,17 @@ export class Deliveries {
       const cutOff = faults.strike('cut-off-body', moment) !== null;
       const isReset = faults.strike('connection-reset', moment) !== null;
       const result = isReset
-        ? lost('The connection was reset (fault).')
+        ? lostAttempt('The connection was reset (fault).')
         : await receiver.post(registration, event.body, cutOff);
       this.#stopping.signal.throwIfAborted();
       const isLost = faults.strike('execute-then-drop', moment) !== null;
       const durationMs = Math.round(performance.now() - start);
-      return { number, startedAt, durationMs, ...(isLost ? lost('The answer was lost (fault).') : result) };
+      return {
+        number,
+        startedAt,
+        durationMs,
+        ...(isLost ? lostAttempt('The answer was lost (fault).') : result),
+      };
     });
   }
 
@@ -223,7 +228,7 @@ export class Deliveries {
   }
 }
 
-function lost(error: string): AttemptResult {
+function lostAttempt(error: string): AttemptResult {
   return { status: null, error, responseBody: '' };
 }
 

@@ -19,7 +19,9 @@ const CHANGED_ROW = 1;
 
 export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   'swapped-columns': header('two header names are swapped', (names) =>
-    names.with(at('Billing Cost'), 'Billable Weight').with(at('Billable Weight'), 'Billing Cost'),
+    names
+      .with(columnIndex('Billing Cost'), 'Billable Weight')
+      .with(columnIndex('Billable Weight'), 'Billing Cost'),
   ),
   'renamed-column': header('the header has Cost instead of Billing Cost', (names) =>
     names.map((name) => (name === 'Billing Cost' ? 'Cost' : name)),
@@ -51,13 +53,13 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
   'cost-nan': cell('a cost is NaN', 'Billing Cost', 'NaN'),
   'cost-too-large': cell('a cost has 15 digits before the point', 'Billing Cost', '123456789012345.00'),
   'weight-negative': row('a weight is negative', (cells) =>
-    cells.with(at('Billable Weight'), '-1.5').with(at('Billable Weight Unit'), 'LB'),
+    cells.with(columnIndex('Billable Weight'), '-1.5').with(columnIndex('Billable Weight Unit'), 'LB'),
   ),
   'weight-without-unit': row('a weight has no unit', (cells) =>
-    cells.with(at('Billable Weight'), '1.5').with(at('Billable Weight Unit'), ''),
+    cells.with(columnIndex('Billable Weight'), '1.5').with(columnIndex('Billable Weight Unit'), ''),
   ),
   'unit-unknown': row('a weight is in ounces', (cells) =>
-    cells.with(at('Billable Weight'), '1.5').with(at('Billable Weight Unit'), 'OZ'),
+    cells.with(columnIndex('Billable Weight'), '1.5').with(columnIndex('Billable Weight Unit'), 'OZ'),
   ),
   'date-slashes': cell('a ship date is written with slashes', 'Ship Date', '2026/02/03'),
   'date-short': cell('a ship date lacks its zeros', 'Ship Date', '2026-2-3'),
@@ -113,7 +115,7 @@ export const MALFORMATIONS: Readonly<Record<string, Malformation>> = {
       const total = parts.header
         .map(() => '')
         .with(0, 'Total')
-        .with(at('Billing Cost'), '12.50');
+        .with(columnIndex('Billing Cost'), '12.50');
       return [...records(parts), `${total.join(',')}\r\n`];
     },
   },
@@ -145,16 +147,16 @@ function header(description: string, change: (names: readonly string[]) => reado
 function row(description: string, change: (cells: readonly string[]) => readonly string[]): Malformation {
   return {
     description,
-    write: (parts) => records({ ...parts, rows: changeOne([...parts.rows], change) }),
+    write: (parts) => records({ ...parts, rows: changeRow([...parts.rows], change) }),
   };
 }
 
-function at(header: (typeof CSV_HEADERS)[number]): number {
+function columnIndex(header: (typeof CSV_HEADERS)[number]): number {
   return CSV_HEADERS.indexOf(header);
 }
 
 function cell(description: string, header: (typeof CSV_HEADERS)[number], value: string): Malformation {
-  return row(description, (cells) => cells.with(at(header), value));
+  return row(description, (cells) => cells.with(columnIndex(header), value));
 }
 
 function record(description: string, change: (text: string) => string): Malformation {
@@ -162,7 +164,7 @@ function record(description: string, change: (text: string) => string): Malforma
     description,
     write: (parts) => {
       const [names = '', ...rows] = records(parts);
-      return [names, ...changeOne(rows, change)];
+      return [names, ...changeRow(rows, change)];
     },
   };
 }
@@ -172,7 +174,7 @@ function lastField(description: string, bytes: Buffer): Malformation {
   return {
     description,
     write: (parts) => {
-      const rows = changeOne([...parts.rows], (cells) => cells.with(-1, marker));
+      const rows = changeRow([...parts.rows], (cells) => cells.with(-1, marker));
       return records({ ...parts, rows }).flatMap((text) => {
         if (!text.endsWith(`${marker}\r\n`)) return [text];
         return [text.slice(0, -marker.length - 2), bytes, '\r\n'];
@@ -186,7 +188,7 @@ function endings(description: string, end: string): Malformation {
   return { description, write: (parts) => records(parts).map((text) => text.replace(/\r\n$/, end)) };
 }
 
-function changeOne<T>(rows: readonly T[], change: (row: T) => T): T[] {
+function changeRow<T>(rows: readonly T[], change: (row: T) => T): T[] {
   const index = Math.min(CHANGED_ROW, rows.length - 1);
   return rows.map((one, at) => (at === index ? change(one) : one));
 }

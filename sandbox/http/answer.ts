@@ -87,13 +87,13 @@ const FAULT_MESSAGE = 'This answer is a fault of the sandbox.';
 
 /** Faults that replace an answer, in the order in which they are tried. */
 const INSTEAD: Readonly<Partial<Record<FaultName, (rule: FaultRule, moment: Moment) => Answer>>> = {
-  unauthorized: refusal(401, 'invalid_token', 'The access token expired'),
-  forbidden: refusal(403, 'forbidden'),
-  'too-many-requests': refusal(429, 'too_many_requests'),
-  unavailable: refusal(503, 'unavailable'),
-  'server-error': refusal(500, 'internal_error'),
-  'bad-request': refusal(400, 'invalid_request'),
-  'not-found': refusal(404, 'not_found'),
+  unauthorized: refusalByFault(401, 'invalid_token', 'The access token expired'),
+  forbidden: refusalByFault(403, 'forbidden'),
+  'too-many-requests': refusalByFault(429, 'too_many_requests'),
+  unavailable: refusalByFault(503, 'unavailable'),
+  'server-error': refusalByFault(500, 'internal_error'),
+  'bad-request': refusalByFault(400, 'invalid_request'),
+  'not-found': refusalByFault(404, 'not_found'),
   redirect: (rule) => ({
     status: numberParam(rule, 'status'),
     headers: { location: String(rule.params.location) },
@@ -130,10 +130,10 @@ export async function answer(exchange: Exchange, work: () => Answer | Promise<An
   const delay = strike('delay');
   if (delay !== null) await sleep(numberParam(delay, 'delayMs'));
   if (strike('hang') !== null) return;
-  if (strike('connection-reset') !== null) return reset(reply);
+  if (strike('connection-reset') !== null) return resetConnection(reply);
   const refusal = refuseByFault(strike, moment);
   const intended = refusal ?? (await workOrError(work));
-  if (strike('execute-then-drop') !== null) return reset(reply);
+  if (strike('execute-then-drop') !== null) return resetConnection(reply);
   const method = reply.request.method;
   const path = reply.request.url.replace(/\?.*$/, '');
   account.activity.add('call', `${method} ${path}: ${intended.status}`, moment.invoiceId ?? null);
@@ -158,7 +158,7 @@ function refuseByFault(strike: Strike, moment: Moment): Answer | null {
   return null;
 }
 
-function refusal(status: number, error: string, description = FAULT_MESSAGE) {
+function refusalByFault(status: number, error: string, description = FAULT_MESSAGE) {
   return (rule: FaultRule, { place }: Moment): Answer => {
     const headers: Record<string, string> =
       'retryAfterSeconds' in rule.params ? { 'retry-after': String(rule.params.retryAfterSeconds) } : {};
@@ -221,6 +221,6 @@ async function* cutOff(chunks: AsyncIterable<Buffer>, cutAt = Infinity): AsyncGe
   }
 }
 
-function reset(reply: FastifyReply): void {
+function resetConnection(reply: FastifyReply): void {
   reply.raw.socket?.destroy();
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { demoFolder } from '../../cli/commands/demo.ts';
 import { totalsOf } from '../../cli/demo/proof.ts';
-import { settled } from '../../cli/demo/story.ts';
+import { waitWhileChanging } from '../../cli/demo/story.ts';
 import type { BilledRow } from '../../sandbox/service.ts';
 import { testFolder } from '../support/folders.ts';
 
@@ -64,12 +64,12 @@ describe('settled', () => {
       return { answer: 'done', open: Array.from({ length: left }, (_, at) => `INV-${at}`) };
     };
     // Each of the looks is half of the patience after the last.
-    expect(await settled({ patienceMs: 500, stopping }, check)).toBe('done');
+    expect(await waitWhileChanging({ patienceMs: 500, stopping }, check)).toBe('done');
   });
 
   test('names the open items once nothing changes', async () => {
     const check = async () => ({ answer: null, open: ['INV-7 (plain) is draft'] });
-    await expect(settled({ patienceMs: 300, stopping }, check)).rejects.toMatchObject({
+    await expect(waitWhileChanging({ patienceMs: 300, stopping }, check)).rejects.toMatchObject({
       exitCode: 1,
       subject: 'INV-7 (plain) is draft',
     });

@@ -6,7 +6,7 @@
 import fastify from 'fastify';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
-import { all, one, pageNumber, type Query, withQuery } from '../../dashboard/address.ts';
+import { allValues, lastValue, pageNumber, type Query, withQuery } from '../../dashboard/address.ts';
 import { isInvalid } from '../../dashboard/pages/reports.ts';
 import { shortName } from '../../lib/text.ts';
 import { listReports, type ReportDefinition } from '../../reports/catalogue.ts';
@@ -64,11 +64,11 @@ export async function open(): Promise<FuzzRun> {
   /** The addresses of the next page and of the downloads are made of what was read. */
   async function comesBack(query: Query): Promise<void> {
     const again = await parsed(withQuery('/x', query, { page: '2' }).slice('/x?'.length));
-    if (one(again, 'page') !== '2') throw new Error('The next page is another one.');
+    if (lastValue(again, 'page') !== '2') throw new Error('The next page is another one.');
     for (const name of Object.keys(query)) {
       if (name === 'page') continue;
-      const wanted = all(query, name).filter((value) => value !== '' || name === 'zone');
-      const found = all(again, name);
+      const wanted = allValues(query, name).filter((value) => value !== '' || name === 'zone');
+      const found = allValues(again, name);
       // A long name is in an address by its beginning and a hash, from which the page finds it.
       const isSame = (value: string, nth: number) => found[nth] === value || found[nth] === shortName(value);
       if (found.length !== wanted.length || !wanted.every(isSame)) {

@@ -1,6 +1,6 @@
 /** The macros of sql/csv-session.sql are the independent first implementation of these rules. */
 
-import { isDay, isNothing, uuidOrNull } from '../../lib/text.ts';
+import { isDay, isWithoutVisible, uuidOrNull } from '../../lib/text.ts';
 import { type ColumnRule, CSV_COLUMNS, type CsvColumn, type CsvHeader } from '../../lib/wire/csv-file.ts';
 
 export type CellRule = 'required' | Exclude<ColumnRule, 'text'>;
@@ -39,7 +39,7 @@ function brokenRule(
   cells: readonly string[],
   invoiceId: string | null,
 ): CellRule | null {
-  if (isRequired && isNothing(value)) return 'required';
+  if (isRequired && isWithoutVisible(value)) return 'required';
   if (rule === 'text') return null;
   // A weight needs a unit; a unit without a weight is accepted.
   if (value === '') return rule === 'unit' && cells[WEIGHT_INDEX] !== '' ? rule : null;

@@ -230,7 +230,7 @@ export function namedHash(lines: InvoiceLines): NamedHash | null {
 }
 
 /** The newest announcement, if it came after the load that counts and names another file: the service was asked and named the load. */
-export function unheeded(load: LoadLine, { evidence }: InvoiceLines): NamedHash | null {
+export function unheededAnnouncement(load: LoadLine, { evidence }: InvoiceLines): NamedHash | null {
   const [newest] = announcements(evidence);
   const { announced_sha256: sha256, recorded_at: recordedAt } = newest ?? {};
   if (sha256 == null || recordedAt === undefined || recordedAt <= load.loaded_at) return null;

@@ -1,6 +1,6 @@
 import { compareDecimals } from '../../lib/decimal.ts';
 import { isWebhookStatus, WEBHOOK_STATUSES } from '../../lib/wire/names.ts';
-import { namedHash, unheeded } from './derive-current.ts';
+import { namedHash, unheededAnnouncement } from './derive-current.ts';
 import { statusOf } from './derive-status.ts';
 import {
   type DiscrepancyLine,
@@ -69,7 +69,7 @@ function loadDiscrepancies(load: LoadLine | null, header: HeaderCells): readonly
 
 function announcedDiscrepancies(load: LoadLine | null, lines: InvoiceLines): readonly DiscrepancyLine[] {
   if (load === null) return [];
-  const named = unheeded(load, lines) ?? namedHash(lines);
+  const named = unheededAnnouncement(load, lines) ?? namedHash(lines);
   if (named === null) return [];
   const { sha256: hash, sizeBytes: size, eventId: event_id } = named;
   // The hash fits when it was announced of the file as HTTP encoded it.

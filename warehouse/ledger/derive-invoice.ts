@@ -155,14 +155,14 @@ function decideState(moments: Moments): Decided {
     const none = { reason_code: null, reason: null };
     return { state: 'voided', state_since: voidedAt, ...(basis === 'unanswered' ? reason : none) };
   }
-  return open === null ? { ...reached(moments), ...reason } : needsAttention(open);
+  return open === null ? { ...reachedState(moments), ...reason } : needsAttention(open);
 }
 
 function needsAttention({ recorded_at, code, reason }: AttentionLine): Decided {
   return { state: 'needs_attention', state_since: recorded_at, reason_code: code, reason };
 }
 
-function reached({
+function reachedState({
   voided,
   current,
   createdAt,

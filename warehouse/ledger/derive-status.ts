@@ -120,7 +120,7 @@ export function deriveVoid(evidence: readonly Evidence[], recorded: readonly Rec
       const until = id === null ? null : (endOf.get(id) ?? null);
       return { id, since: until !== null && until < at ? until : at, until };
     });
-  const spans = union([...voids, ...exclusions(recorded)]);
+  const spans = joinSpans([...voids, ...exclusions(recorded)]);
   const open = voids.filter(({ until }) => until === null);
   const last = spans.at(-1);
   const voidedAt = last?.until === null ? last.since : null;
@@ -155,7 +155,7 @@ function exclusions(recorded: readonly Recorded[]): readonly Span[] {
   return spans;
 }
 
-function union(spans: readonly Span[]): readonly Span[] {
+function joinSpans(spans: readonly Span[]): readonly Span[] {
   const apart: { since: string; until: string | null }[] = [];
   for (const { since, until } of spans.toSorted((a, b) => compare(a.since, b.since))) {
     const last = apart.at(-1);

@@ -116,7 +116,7 @@ export async function ingest(options: IngestOptions): Promise<Ingested> {
       options.onMissing?.(missing);
     }
     const counts = known;
-    const skipped = new Set(counts === null ? [] : lines.filter((fact) => takeOne(counts, fact)));
+    const skipped = new Set(counts === null ? [] : lines.filter((fact) => takeMatchingLine(counts, fact)));
     const ingested = await ingestEntries(options, entries, {
       stream: 'facts',
       placeOf: placeOfFact,
@@ -190,7 +190,7 @@ function placeOfFact(fact: Fact): string {
 }
 
 /** Whether the ledgers have an unmatched line of such a fact; counts it as matched. */
-function takeOne(known: Map<string, number>, fact: Fact): boolean {
+function takeMatchingLine(known: Map<string, number>, fact: Fact): boolean {
   const key = storedRecordOfFact(fact);
   const count = key === null ? 0 : (known.get(key) ?? 0);
   if (key !== null && count > 0) known.set(key, count - 1);
@@ -316,7 +316,7 @@ export async function insertEvents(session: Statements, events: readonly Archive
     else byId.delete(String(eventId));
   }
   const fresh = [...byId.values()];
-  const since = oldest(fresh.map(({ receivedAt }) => receivedAt));
+  const since = oldestInstant(fresh.map(({ receivedAt }) => receivedAt));
   if (fresh.length === 0) return { fresh: 0, invoiceIds: [], since, hasAttention: false };
   if (released.length > 0) {
     const event_ids = wellFormedJson(released.map(({ eventId }) => eventId));
@@ -343,11 +343,15 @@ export async function insertFacts(session: Statements, facts: readonly Fact[]): 
   }
   return {
     fresh: facts.filter(changesLedgers).length,
-    ...{ invoiceIds, since: oldest(facts.map(({ at }) => at)), hasAttention: lines.attention.length > 0 },
+    ...{
+      invoiceIds,
+      since: oldestInstant(facts.map(({ at }) => at)),
+      hasAttention: lines.attention.length > 0,
+    },
   };
 }
 
-function oldest(instants: readonly string[]): string {
+function oldestInstant(instants: readonly string[]): string {
   return instants.map((at) => instant(at) ?? at).sort()[0] ?? '-infinity';
 }
 

@@ -63,7 +63,7 @@ export type Refused = Pick<FileLoad, 'file' | 'csvPath'> & { readonly invoiceId:
 export async function refusedByScan(refused: Refused): Promise<Rejection> {
   const { file, csvPath, invoiceId } = refused;
   const { findings, findingCount } = file.scan;
-  const scanned = rejected({ findings, findingCount, neededTolerances: neededBy(refused) });
+  const scanned = rejected({ findings, findingCount, neededTolerances: tolerancesFor(refused) });
   const isFull = findingCount >= MAX_FINDINGS;
   if (isFull || !findings.every(({ rule }) => KEEPS_RECORDS_APART.has(rule))) return scanned;
   const read = await readBounded({ csvPath, invoiceId, skipsRagged: true });
@@ -100,7 +100,7 @@ export function refusedRows(broken: Omit<BrokenRows, 'records'>): Rejection {
 
 const AMOUNT_RULES: ReadonlySet<string> = new Set(['amount', 'weight']);
 
-function neededBy({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] {
+function tolerancesFor({ file: { scan }, csvPath }: Refused): readonly CsvTolerance[] {
   const rules = new Set(scan.findings.map(({ rule }) => rule));
   if (![...rules].every((rule) => FORM_RULES.has(rule))) return [];
   const lineEnds = rules.has('bare-lf') ? (['line-ends'] as const) : [];

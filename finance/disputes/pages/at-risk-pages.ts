@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
-import { lineKey, refused } from '../claim.ts';
+import { claimRefused, lineKey } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { answered, render } from './claim-pages.ts';
@@ -31,7 +31,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const { risk, state, page, min, ...query } = Query.parse(request.query);
           const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
           const finding = disputes.atRisk({ from: menu.from, to: menu.to }, min ?? null);
-          const found = host.isForPrograms(request) ? await finding : await soon(finding);
+          const found = host.isForPrograms(request) ? await finding : await resultWithinPatience(finding);
           if (found === null) {
             reply.header('refresh', '3');
             const html = render('at-risk-reading', {});
@@ -82,7 +82,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const { risk } = Query.parse({ risk: form.get('risk') });
           const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
-            throw refused('No row is ticked', 'go back and tick what is to be claimed');
+            throw claimRefused('No row is ticked', 'go back and tick what is to be claimed');
           if (act !== '') return offerDismissal(disputes, chosen, act === 'restore');
           return offerLines(disputes, chosen, 'money at risk');
         }),
@@ -110,7 +110,7 @@ const Query = z.object({
 const PATIENCE_MS = 1_000;
 
 /** Waits a moment for the result; null when the work goes on, so that a later request receives it. @throws the error of the work */
-export function soon<T>(work: Promise<T>): Promise<T | null> {
+export function resultWithinPatience<T>(work: Promise<T>): Promise<T | null> {
   work.catch(() => undefined);
   return Promise.race([work, sleep(PATIENCE_MS, null, { ref: false })]);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
 import { jsonOrNull } from '../../../lib/text.ts';
 import type { LineAtRisk } from '../at-risk.ts';
-import { CLAIM_STATES, changedText, checkNext, lineKey, refused } from '../claim.ts';
+import { CLAIM_STATES, changedText, checkNext, claimRefused, lineKey } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
@@ -18,9 +18,9 @@ const ReportQuery = z.object({
 export async function offerClaims(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const finding = FINDING_NAMES.find((name) => name === form.get('report'));
   const query = ReportQuery.safeParse(jsonOrNull(form.get('query') ?? ''));
-  if (finding === undefined || !query.success) throw refused('The form is not one of ours');
+  if (finding === undefined || !query.success) throw claimRefused('The form is not one of ours');
   const rows = new Set(form.getAll('row'));
-  if (rows.size === 0) throw refused('No row is ticked', 'go back and tick what is to be claimed');
+  if (rows.size === 0) throw claimRefused('No row is ticked', 'go back and tick what is to be claimed');
   const { lines: found } = await disputes.find({ finding, ...query.data, rows, trackingNumbers: null });
   return offerLines(disputes, found, finding);
 }
@@ -30,7 +30,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
   const lines = found.filter(({ hindrance }) => hindrance === null);
   const passed = found.filter(({ hindrance }) => hindrance !== null);
   if (lines.length === 0)
-    throw refused(
+    throw claimRefused(
       'Nothing can be claimed',
       passed
         .slice(0, 3)
@@ -67,7 +67,7 @@ export function offerLines(disputes: Disputes, found: readonly Claimable[], from
 /** @throws ClaimError no line is in the state that this changes */
 export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[], isUndone: boolean): Offered {
   const lines = found.filter(({ state }) => state === (isUndone ? 'dismissed' : 'new'));
-  if (lines.length === 0) throw refused(`No ticked row can be ${isUndone ? 'restored' : 'dismissed'}`);
+  if (lines.length === 0) throw claimRefused(`No ticked row can be ${isUndone ? 'restored' : 'dismissed'}`);
   const verb = isUndone ? 'Restore' : 'Dismiss';
   return {
     described: {
@@ -93,16 +93,16 @@ export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[],
 export async function offerChange(disputes: Disputes, form: URLSearchParams): Promise<Offered> {
   const name = form.get('state') ?? '';
   const state = CLAIM_STATES.find((each) => each === name) ?? null;
-  if (state === null && name !== '') throw refused('There is no such state');
+  if (state === null && name !== '') throw claimRefused('There is no such state');
   const seen = form.getAll('claim').map((text) => {
     const [id = '', version = ''] = text.split(':');
     return { id, version: Number(version) };
   });
-  if (seen.length === 0) throw refused('No claim is ticked');
+  if (seen.length === 0) throw claimRefused('No claim is ticked');
   const { claims } = await disputes.list();
   const found = seen.map(({ id }) => {
     const claim = claims.find((each) => each.id === id);
-    if (claim === undefined) throw refused('There is no such claim');
+    if (claim === undefined) throw claimRefused('There is no such claim');
     if (state !== null) checkNext(claim, state);
     return claim;
   });

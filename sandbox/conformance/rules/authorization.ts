@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, digitsOf, excerpt, jsonObject, textOf } from '../http.ts';
-import { broken, hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
+import { breakRule, type Rule, requireNoComplaint, requireThat, rule, UUID } from '../rule.ts';
 import { basic, type Service, UNKNOWN_INVOICE } from '../service.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 
@@ -19,14 +19,14 @@ export const authorizationRules: readonly Rule[] = [
     'token-fields',
     'The token answer has its seven fields, each of its type',
     async ({ service }) => {
-      const body = jsonObject((await service.requestToken()).body) ?? broken('no JSON object');
+      const body = jsonObject((await service.requestToken()).body) ?? breakRule('no JSON object');
       const wrong = ['access_token', 'scope', 'partnerIds', 'userId'].filter(
         (name) => textOf(body[name]) === null,
       );
       if (textOf(body.token_type)?.toLowerCase() !== 'bearer') wrong.push('token_type');
       if (!/^[1-9]\d*$/.test(digitsOf(body.expires_in) ?? '')) wrong.push('expires_in');
       if (!UUID.test(textOf(body.partnerId) ?? '')) wrong.push('partnerId');
-      holdAll(wrong.map((name) => `${name} is ${JSON.stringify(body[name]) ?? 'missing'}`));
+      requireNoComplaint(wrong.map((name) => `${name} is ${JSON.stringify(body[name]) ?? 'missing'}`));
       return `scope "${String(body.scope)}", expires_in ${String(body.expires_in)}`;
     },
   ),
@@ -36,7 +36,7 @@ export const authorizationRules: readonly Rule[] = [
     'POST /oauth/token with Basic credentials and a form answers a JSON object',
     async ({ service }) => {
       const { status, headers } = await service.requestToken();
-      hold(
+      requireThat(
         status === 200 && /json/.test(headers['content-type'] ?? ''),
         `${status} ${headers['content-type']}`,
       );
@@ -75,7 +75,7 @@ export const authorizationRules: readonly Rule[] = [
       const token = await service.token();
       const forToken = await other.requestToken();
       const forCall = await other.ping({ authorization: `Bearer ${token}` });
-      hold(
+      requireThat(
         forToken.status === 401 && forCall.status === 401,
         `${forToken.status} for a token, ${forCall.status} for a call`,
       );
@@ -97,7 +97,7 @@ export const authorizationRules: readonly Rule[] = [
       const after = await service.ping(
         API_KEY_HEADERS.map((make) => make(key)).find((one) => nameOf(one) === header) ?? {},
       );
-      hold(after.status === 401, `${after.status} after deactivation`);
+      requireThat(after.status === 401, `${after.status} after deactivation`);
       return 'accepted before, 401 after deactivation';
     },
   ),
@@ -109,7 +109,7 @@ export const authorizationRules: readonly Rule[] = [
         `A call of ${endpoint} without a token is answered with 401`,
         async ({ service }) => {
           const { status } = await callEndpoint(service, endpoint, {});
-          hold(status === 401, String(status));
+          requireThat(status === 401, String(status));
           return '401';
         },
       ),
@@ -130,10 +130,10 @@ export const authorizationRules: readonly Rule[] = [
       const answer = await service.requestToken();
       const authorization = `Bearer ${tokenOf(answer)}`;
       const seconds = Number(digitsOf(jsonObject(answer.body)?.expires_in));
-      hold((await service.ping({ authorization })).status === 200, 'a fresh token is refused');
+      requireThat((await service.ping({ authorization })).status === 200, 'a fresh token is refused');
       await sleep(seconds * 1_000 + 100);
       const late = await service.ping({ authorization });
-      hold(late.status === 401, `${late.status} after ${seconds} s`);
+      requireThat(late.status === 401, `${late.status} after ${seconds} s`);
       await pingWorks(service, { authorization: `Bearer ${tokenOf(await service.requestToken())}` });
       return `401 after ${seconds} s, ${describeError(late)}`;
     },
@@ -141,7 +141,7 @@ export const authorizationRules: readonly Rule[] = [
   rule('9', 'version-segment', 'Endpoint paths carry v1', async ({ service }) => {
     const v1 = await service.ping();
     const v2 = await service.call({ path: '/api/v2/deliveryexperience/ping' });
-    hold(v1.status === 200 && v2.status === 404, `v1 ${v1.status}, v2 ${v2.status}`);
+    requireThat(v1.status === 200 && v2.status === 404, `v1 ${v1.status}, v2 ${v2.status}`);
     return 'v1 answers, v2 is 404';
   }),
 ];
@@ -154,7 +154,7 @@ export async function findApiKeyHeader(service: Service, key: string): Promise<s
     if (status === 200) return nameOf(headers);
     statuses.push(`${nameOf(headers)} ${status}`);
   }
-  return broken(statuses.join(', '));
+  return breakRule(statuses.join(', '));
 }
 
 function nameOf(headers: Readonly<Record<string, string>>): string {
@@ -166,8 +166,11 @@ function nameOf(headers: Readonly<Record<string, string>>): string {
 function refusedToken(id: string, text: string, request: Parameters<Service['requestToken']>[0]): Rule {
   return rule('4.1', id, text, async ({ service }) => {
     const answer = await service.requestToken(request);
-    hold(answer.status === 400 || answer.status === 401 || answer.status === 415, String(answer.status));
-    hold(
+    requireThat(
+      answer.status === 400 || answer.status === 401 || answer.status === 415,
+      String(answer.status),
+    );
+    requireThat(
       textOf(jsonObject(answer.body)?.access_token) === null,
       `${answer.status} with a token all the same`,
     );
@@ -179,9 +182,12 @@ function refusedBearer(id: string, text: string, change: (token: string) => stri
   return rule('7', id, text, async ({ service }: SuiteContext) => {
     const answer = await service.ping({ authorization: `Bearer ${change(await service.token())}` });
     const body = jsonObject(answer.body);
-    hold(answer.status === 401, String(answer.status));
-    hold(textOf(body?.error) === 'invalid_token', `error is ${JSON.stringify(body?.error) ?? 'missing'}`);
-    hold(textOf(body?.error_description) !== null, 'error_description is missing');
+    requireThat(answer.status === 401, String(answer.status));
+    requireThat(
+      textOf(body?.error) === 'invalid_token',
+      `error is ${JSON.stringify(body?.error) ?? 'missing'}`,
+    );
+    requireThat(textOf(body?.error_description) !== null, 'error_description is missing');
     return `401 ${describeError(answer)}`;
   });
 }
@@ -201,7 +207,7 @@ function callEndpoint(
 async function pingWorks(service: Service, headers?: Readonly<Record<string, string>>): Promise<string> {
   const answer = await service.ping(headers);
   const body = jsonObject(answer.body);
-  hold(
+  requireThat(
     answer.status === 200 && digitsOf(body?.status) === '1' && body?.info === 'pong',
     `${answer.status} ${excerpt(answer.body)}`,
   );
@@ -209,7 +215,7 @@ async function pingWorks(service: Service, headers?: Readonly<Record<string, str
 }
 
 function tokenOf({ status, body }: Answer): string {
-  return textOf(jsonObject(body)?.access_token) ?? broken(`the token call was answered with ${status}`);
+  return textOf(jsonObject(body)?.access_token) ?? breakRule(`the token call was answered with ${status}`);
 }
 
 function describeError({ body }: Answer): string {

@@ -1,5 +1,5 @@
 import { HEADERS, type Header, lineEnds, rowsOf } from '../csv.ts';
-import { hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
+import { type Rule, requireNoComplaint, requireThat, rule, UUID } from '../rule.ts';
 import { approvedInvoice, decimalOf, download, downloadOf, partnerInvoice, sumOf } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -25,19 +25,19 @@ export const csvRules: readonly Rule[] = [
     async (context) => {
       const { answer } = await context.once(download);
       const first = answer.body.toString('utf8').split(/\r\n|\r|\n/, 1)[0] ?? '';
-      hold(first === HEADERS.join(','), `the first line is "${first}"`);
+      requireThat(first === HEADERS.join(','), `the first line is "${first}"`);
       return `${HEADERS.length} columns in order`;
     },
   ),
   rule('2.8', 'csv-utf8', 'The file is UTF-8', async (context) => {
     const { body } = (await context.once(download)).answer;
     const isUtf8 = Buffer.from(body.toString('utf8'), 'utf8').equals(body);
-    hold(isUtf8, 'it has bytes that are no UTF-8');
+    requireThat(isUtf8, 'it has bytes that are no UTF-8');
     return `${body.length} bytes of UTF-8`;
   }),
   rule('2.8', 'csv-line-endings', 'Lines end in CRLF', async (context) => {
     const { crlf, lf, cr } = lineEnds((await context.once(download)).answer.body);
-    hold(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
+    requireThat(crlf > 0 && lf === 0 && cr === 0, `${crlf} CRLF, ${lf} LF, ${cr} CR`);
     return `${crlf} line ends, all CRLF`;
   }),
   rule(
@@ -61,14 +61,17 @@ export const csvRules: readonly Rule[] = [
           .filter(([name, form]) => row[name as Header] !== '' && !form.test(row[name as Header]))
           .map(([name]) => `row ${at + 1}: ${name} is "${row[name as Header]}"`),
       );
-      holdAll(wrong.slice(0, 3));
+      requireNoComplaint(wrong.slice(0, 3));
       return `${rows.length} rows`;
     },
   ),
   rule('2.8', 'csv-invoice-id', "Every row carries the invoice's id", async (context) => {
     const file = await context.once(download);
     const ids = new Set(rowsOf(file.answer).map((row) => row['Invoice ID'].toLowerCase()));
-    hold(ids.size === 1 && ids.has(file.invoiceId.toLowerCase()), `the rows name ${[...ids].join(', ')}`);
+    requireThat(
+      ids.size === 1 && ids.has(file.invoiceId.toLowerCase()),
+      `the rows name ${[...ids].join(', ')}`,
+    );
     return `all rows name ${file.invoiceId}`;
   }),
   rule(
@@ -81,7 +84,7 @@ export const csvRules: readonly Rule[] = [
     const { finalized } = await context.once(approvedInvoice);
     const rows = rowsOf((await context.once(download)).answer);
     const stated = decimalOf(finalized.payload.totalTransactionCount, 'totalTransactionCount');
-    hold(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
+    requireThat(stated.eq(rows.length), `${stated} stated, ${rows.length} rows`);
     return `${rows.length} shipments`;
   }),
   rule(
@@ -91,7 +94,10 @@ export const csvRules: readonly Rule[] = [
     async (context) => {
       const { tenant } = await context.once(approvedInvoice);
       const names = [...new Set(rowsOf((await context.once(download)).answer).map((row) => row.Tenant))];
-      hold(names.length === 1 && names[0] === tenant?.name, `${JSON.stringify(names)} for ${tenant?.name}`);
+      requireThat(
+        names.length === 1 && names[0] === tenant?.name,
+        `${JSON.stringify(names)} for ${tenant?.name}`,
+      );
       return JSON.stringify(names[0]);
     },
   ),
@@ -105,7 +111,7 @@ export const csvRules: readonly Rule[] = [
       const names = [
         ...new Set(rowsOf((await downloadOf(context.service, invoiceId)).answer).map((row) => row.Tenant)),
       ];
-      hold(names.length === 1 && names[0] === partner, `${JSON.stringify(names)} for ${partner}`);
+      requireThat(names.length === 1 && names[0] === partner, `${JSON.stringify(names)} for ${partner}`);
       return JSON.stringify(names[0]);
     },
   ),
@@ -123,7 +129,7 @@ export const csvRules: readonly Rule[] = [
       );
       const tracking = (rows: typeof whole) => rows.map((row) => row['Tracking Number']).sort();
       const expected = sumOf(parts.flat());
-      hold(
+      requireThat(
         tracking(whole).join('\n') === tracking(parts.flat()).join('\n') && sumOf(whole).eq(expected),
         `${whole.length} rows and ${sumOf(whole)}, the tenants have ${parts.flat().length} and ${expected}`,
       );
@@ -141,8 +147,8 @@ async function totalsAgree(
   const stated = decimalOf(finalized.payload.invoiceTotalAmount, 'invoiceTotalAmount');
   const currencies = new Set(rows.map((row) => row['Currency Code']));
   const currency = String(finalized.payload.currencyCode);
-  hold(stated.eq(sumOf(rows)), `${stated} stated, the rows sum to ${sumOf(rows)}`);
-  hold(
+  requireThat(stated.eq(sumOf(rows)), `${stated} stated, the rows sum to ${sumOf(rows)}`);
+  requireThat(
     currencies.size === 1 && currencies.has(currency),
     `${currency} stated, the rows are in ${[...currencies]}`,
   );

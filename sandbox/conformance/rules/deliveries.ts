@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoggedDelivery } from '../application.ts';
 import type { ReceivedRequest, Reply } from '../receiver.ts';
-import { broken, hold, type Rule, rule } from '../rule.ts';
+import { breakRule, type Rule, requireThat, rule } from '../rule.ts';
 import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -23,7 +23,7 @@ export const deliveryRules: readonly Rule[] = [
     'The envelope comes as the body of a request to the payload URL',
     async (context) => {
       const { finalized } = await context.once(approvedInvoice);
-      hold(finalized.eventId !== '', 'the body is no JSON envelope');
+      requireThat(finalized.eventId !== '', 'the body is no JSON envelope');
       return `${finalized.method} ${String(finalized.headers['content-type'])}`;
     },
   ),
@@ -36,7 +36,7 @@ export const deliveryRules: readonly Rule[] = [
         async (context) => {
           const voided = await voidInvoice(context, () => reply, 1);
           const log = await settledLog(context, voided);
-          hold(
+          requireThat(
             log.state === 'delivered' && log.attempts.length === 1,
             `${log.state} after ${log.attempts.length}`,
           );
@@ -46,17 +46,17 @@ export const deliveryRules: readonly Rule[] = [
   ),
   rule('8', 'at-once', 'The initial attempt comes immediately', async (context) => {
     const { received, canceledAtMs } = await voidInvoice(context, () => ({ status: 200 }), 1);
-    const waitedMs = (received[0] ?? broken('nothing came')).atMs - canceledAtMs;
-    hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
+    const waitedMs = (received[0] ?? breakRule('nothing came')).atMs - canceledAtMs;
+    requireThat(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms`);
     return `${Math.round(waitedMs)} ms after the invoice was canceled`;
   }),
   ...[301, 404, 500].map(
     (status): Rule =>
       rule('6.5', `retries-${status}`, `An answer of ${status} triggers a retry`, async (context) => {
         const voided = await voidInvoice(context, (attempt) => ({ status: attempt === 1 ? status : 200 }), 2);
-        hold(voided.received.length === 2, `${voided.received.length} attempts`);
+        requireThat(voided.received.length === 2, `${voided.received.length} attempts`);
         const log = await settledLog(context, voided);
-        hold(
+        requireThat(
           log.state === 'delivered' && log.attempts.length === 2,
           `${log.state} after ${log.attempts.length}`,
         );
@@ -66,7 +66,7 @@ export const deliveryRules: readonly Rule[] = [
   rule('8', 'brief-delay', 'The retry comes after a brief delay', async (context) => {
     const { received } = await context.once(refusedTwice);
     const gapMs = gapOf(received);
-    hold(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
+    requireThat(gapMs > 0 && gapMs <= context.briefDelayMs, `${Math.round(gapMs)} ms`);
     return `${(gapMs / 1_000).toFixed(1)} s`;
   }),
   rule('8', 'no-third-attempt', 'There is one retry and no third attempt', async (context) => {
@@ -74,7 +74,7 @@ export const deliveryRules: readonly Rule[] = [
     const { path, invoiceId } = await context.once(refusedTwice);
     const quietMs = 2 * gapOf(received) + 500;
     const more = await receive(context, { path, invoiceId, count: 3 }, quietMs);
-    hold(more.length === 2, `${more.length} attempts`);
+    requireThat(more.length === 2, `${more.length} attempts`);
     return `2 attempts, then ${(quietMs / 1_000).toFixed(1)} s of silence`;
   }),
   rule(
@@ -84,8 +84,8 @@ export const deliveryRules: readonly Rule[] = [
     async (context) => {
       const { received } = await context.once(refusedTwice);
       const [one, other] = received;
-      hold(one !== undefined && other !== undefined, `${received.length} attempts`);
-      hold(
+      requireThat(one !== undefined && other !== undefined, `${received.length} attempts`);
+      requireThat(
         one.eventId === other.eventId && one.body.equals(other.body),
         `${one.eventId}, then ${other.eventId}`,
       );
@@ -99,7 +99,10 @@ export const deliveryRules: readonly Rule[] = [
     async (context) => {
       const voided = await context.once(refusedTwice);
       const log = await settledLog(context, voided);
-      hold(log.state === 'failed' && log.attempts.length === 2, `${log.state} after ${log.attempts.length}`);
+      requireThat(
+        log.state === 'failed' && log.attempts.length === 2,
+        `${log.state} after ${log.attempts.length}`,
+      );
       return 'failed after 2 attempts, in the log';
     },
   ),
@@ -116,10 +119,10 @@ export const deliveryRules: readonly Rule[] = [
         2,
         patience,
       );
-      hold(received.length === 2, `${received.length} attempts within ${patience / 1_000} s`);
+      requireThat(received.length === 2, `${received.length} attempts within ${patience / 1_000} s`);
       const gapMs = gapOf(received);
       const most = responseLimitMs + briefDelayMs + SLACK_MS;
-      hold(
+      requireThat(
         gapMs >= responseLimitMs - SLACK_MS && gapMs <= most,
         `the retry came after ${(gapMs / 1_000).toFixed(1)} s`,
       );
@@ -134,7 +137,7 @@ export const deliveryRules: readonly Rule[] = [
       const afterMs = Math.round(context.responseLimitMs * 0.5);
       const voided = await voidInvoice(context, () => ({ status: 200, afterMs }), 1);
       const log = await settledLog(context, voided, afterMs + SOON_MS);
-      hold(
+      requireThat(
         log.state === 'delivered' && log.attempts.length === 1,
         `${log.state} after ${log.attempts.length}`,
       );
@@ -154,8 +157,8 @@ export const deliveryRules: readonly Rule[] = [
     await context.application.cancel(invoiceId);
     const [received] = await receive(context, { path: quick.path, invoiceId, count: 1 });
     await context.application.deleteWebhook(slow.registrationId);
-    const waitedMs = (received ?? broken('the second webhook received nothing')).atMs - startMs;
-    hold(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
+    const waitedMs = (received ?? breakRule('the second webhook received nothing')).atMs - startMs;
+    requireThat(waitedMs < AT_ONCE_MS, `${Math.round(waitedMs)} ms beside a webhook that does not answer`);
     return `${Math.round(waitedMs)} ms beside a webhook that does not answer`;
   }),
 ];
@@ -187,7 +190,7 @@ async function voidInvoice(
 }
 
 function gapOf([one, other]: readonly ReceivedRequest[]): number {
-  return one === undefined || other === undefined ? broken('there was no retry') : other.atMs - one.atMs;
+  return one === undefined || other === undefined ? breakRule('there was no retry') : other.atMs - one.atMs;
 }
 
 /** The log entry, when the delivery has ended. */
@@ -202,10 +205,10 @@ async function settledLog(
       (one) => one.registrationId === registrationId,
     );
     const [own] = log;
-    if (log.length > 1) broken(`the log has ${log.length} deliveries of one event to one webhook`);
+    if (log.length > 1) breakRule(`the log has ${log.length} deliveries of one event to one webhook`);
     if (own !== undefined && own.state !== 'pending') return own;
     if (performance.now() > deadline)
-      return broken(own === undefined ? 'it is not in the log' : 'it is still pending');
+      return breakRule(own === undefined ? 'it is not in the log' : 'it is still pending');
     await sleep(50);
   }
 }

@@ -1,6 +1,6 @@
 import { rowsOf } from '../csv.ts';
 import { digitsOf, excerpt, isObject, jsonObject, textOf } from '../http.ts';
-import { hold, holdAll, type Rule, rule } from '../rule.ts';
+import { type Rule, requireNoComplaint, requireThat, rule } from '../rule.ts';
 import { UNKNOWN_INVOICE } from '../service.ts';
 import { approvedInvoice, type Download, download, sumOf, unexportedInvoice } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
@@ -18,7 +18,7 @@ export const endpointRules: readonly Rule[] = [
         wrong.push('presignedUrlExpiresAt');
       if (!/^[0-9a-f]{64}$/i.test(textOf(location.fileHashSha256) ?? '')) wrong.push('fileHashSha256');
       if (!/^\d+$/.test(digitsOf(location.fileSizeBytes) ?? '')) wrong.push('fileSizeBytes');
-      holdAll(wrong.map((name) => `${name} is ${JSON.stringify(location[name]) ?? 'missing'}`));
+      requireNoComplaint(wrong.map((name) => `${name} is ${JSON.stringify(location[name]) ?? 'missing'}`));
       return Object.keys(location).join(', ');
     },
   ),
@@ -31,9 +31,9 @@ export const endpointRules: readonly Rule[] = [
     for (let call = 0; call < 2; call += 1) {
       const answer = await context.service.regenerate(invoiceId);
       const url = textOf(jsonObject(answer.body)?.presignedUrl);
-      hold(url !== null, `${answer.status} ${excerpt(answer.body)}`);
+      requireThat(url !== null, `${answer.status} ${excerpt(answer.body)}`);
       const { status } = await context.service.plain({ url });
-      hold(status === 200, `the URL answered ${status}`);
+      requireThat(status === 200, `the URL answered ${status}`);
       urls.push(url);
     }
     return `${urls.length} URLs, both work`;
@@ -42,10 +42,10 @@ export const endpointRules: readonly Rule[] = [
     const file = await context.once(download);
     const answer = await context.service.details(file.invoiceId);
     const body = jsonObject(answer.body);
-    hold(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
+    requireThat(answer.status === 200 && body !== null, `${answer.status} ${excerpt(answer.body)}`);
     const items = longestObjectList(body);
     const rows = rowsOf(file.answer).length;
-    hold(
+    requireThat(
       items !== null && items.count === rows,
       `${items?.count ?? 'no'} line items, the CSV has ${rows} rows`,
     );
@@ -54,14 +54,14 @@ export const endpointRules: readonly Rule[] = [
   rule('4.5', 'export-csv', 'Export answers the same rows as the exported file', async (context) => {
     const file = await context.once(download);
     const answer = await context.service.exportCsv(file.invoiceId);
-    hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
+    requireThat(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
     const exported = rowsOf(answer);
     const lines = (rows: typeof exported) =>
       rows
         .map((row) => JSON.stringify(row))
         .sort()
         .join('\n');
-    hold(
+    requireThat(
       lines(exported) === lines(rowsOf(file.answer)),
       `${exported.length} rows, ${sumOf(exported)}, differ from the file`,
     );
@@ -78,7 +78,7 @@ export const endpointRules: readonly Rule[] = [
     async (context) => {
       const { invoiceId } = await context.once(unexportedInvoice);
       const answer = await context.service.exportCsv(invoiceId);
-      hold(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
+      requireThat(answer.status === 200, `${answer.status} ${excerpt(answer.body)}`);
       return `${rowsOf(answer).length} rows without an event`;
     },
   ),
@@ -90,9 +90,12 @@ export const endpointRules: readonly Rule[] = [
       const { finalized } = await context.once(approvedInvoice);
       const url = textOf(finalized.payload.presignedUrl) ?? '';
       const answer = await context.service.plain({ url });
-      hold(answer.status === 200, `the announced URL answered ${answer.status}`);
+      requireThat(answer.status === 200, `the announced URL answered ${answer.status}`);
       const file = await context.once(download);
-      hold(answer.body.equals(file.answer.body), 'the announced URL and the regenerated one differ in bytes');
+      requireThat(
+        answer.body.equals(file.answer.body),
+        'the announced URL and the regenerated one differ in bytes',
+      );
       return fileIsAnnounced(file, finalized.payload);
     },
   ),
@@ -116,7 +119,10 @@ export const endpointRules: readonly Rule[] = [
       const invoiceId = await approvedId(context);
       await context.application.failRegenerate(invoiceId);
       const answer = await context.service.regenerate(invoiceId);
-      hold(answer.status === 400 && answer.body.length > 0, `${answer.status} ${excerpt(answer.body)}`);
+      requireThat(
+        answer.status === 400 && answer.body.length > 0,
+        `${answer.status} ${excerpt(answer.body)}`,
+      );
       return excerpt(answer.body);
     },
   ),
@@ -125,8 +131,8 @@ export const endpointRules: readonly Rule[] = [
 function fileIsAnnounced(file: Download, location: Readonly<Record<string, unknown>>): string {
   const hash = textOf(location.fileHashSha256)?.toLowerCase();
   const size = digitsOf(location.fileSizeBytes);
-  hold(hash === file.sha256, `the file's SHA-256 is ${file.sha256}, announced was ${hash}`);
-  hold(
+  requireThat(hash === file.sha256, `the file's SHA-256 is ${file.sha256}, announced was ${hash}`);
+  requireThat(
     size === String(file.answer.body.length),
     `the file has ${file.answer.body.length} bytes, announced were ${size}`,
   );
@@ -141,7 +147,7 @@ async function approvedId({ application }: SuiteContext): Promise<string> {
 }
 
 function statusIs({ status, body }: { status: number; body: Buffer }, wanted: number): string {
-  hold(status === wanted, `${status} ${excerpt(body)}`);
+  requireThat(status === wanted, `${status} ${excerpt(body)}`);
   return `${status} ${excerpt(body)}`;
 }
 

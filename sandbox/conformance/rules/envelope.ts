@@ -1,6 +1,6 @@
 import { digitsOf, jsonObject, textOf } from '../http.ts';
 import { invoiceIdOf, type ReceivedRequest } from '../receiver.ts';
-import { broken, hold, holdAll, type Rule, rule, UUID } from '../rule.ts';
+import { breakRule, type Rule, requireNoComplaint, requireThat, rule, UUID } from '../rule.ts';
 import { approvedInvoice, canceledInvoice, openEndpoint, partnerInvoice, receiveEvent } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
@@ -56,7 +56,7 @@ export const envelopeRules: readonly Rule[] = [
         .sort()
         .join(),
     );
-    hold(
+    requireThat(
       keys.every((key) => key === 'metadata,payload'),
       keys.join('; '),
     );
@@ -68,7 +68,7 @@ export const envelopeRules: readonly Rule[] = [
     'Metadata has its six fields, identical for all event types',
     async (context) => {
       const { received } = await context.once(canceledInvoice);
-      holdAll(
+      requireNoComplaint(
         received.flatMap((one) =>
           complaints(one.metadata, METADATA).map((text) => `${one.eventType}: ${text}`),
         ),
@@ -79,13 +79,13 @@ export const envelopeRules: readonly Rule[] = [
   rule('2.5', 'event-id-unique', 'eventId is unique per event', async (context) => {
     const { received } = await context.once(canceledInvoice);
     const ids = new Set(received.map(({ eventId }) => eventId));
-    hold(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
+    requireThat(ids.size === received.length, `${received.length} deliveries with ${ids.size} ids`);
     return `${ids.size} events, ${ids.size} ids`;
   }),
   rule('2.5', 'partner-id', "partnerId is the token's partner", async (context) => {
     const { finalized } = await context.once(approvedInvoice);
     const token = jsonObject((await context.service.requestToken()).body);
-    hold(
+    requireThat(
       finalized.metadata.partnerId === token?.partnerId,
       `${finalized.metadata.partnerId}, not ${token?.partnerId}`,
     );
@@ -97,13 +97,13 @@ export const envelopeRules: readonly Rule[] = [
     'The invoice payload has its fields, each of its type, for all event types',
     async (context) => {
       const { received } = await context.once(canceledInvoice);
-      holdAll(
+      requireNoComplaint(
         received.flatMap((one) =>
           complaints(one.payload, PAYLOAD).map((text) => `${one.eventType}: ${text}`),
         ),
       );
       const noId = received.filter(({ payload }) => !isUuid(invoiceIdOf(payload)));
-      hold(noId.length === 0, 'the invoice id is missing or no UUID');
+      requireThat(noId.length === 0, 'the invoice id is missing or no UUID');
       return `${Object.keys(PAYLOAD).length + 2} fields`;
     },
   ),
@@ -114,7 +114,7 @@ export const envelopeRules: readonly Rule[] = [
     async (context) => {
       const { finalized } = await context.once(approvedInvoice);
       const { invoice, tenant } = prefixesOf(finalized);
-      hold(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
+      requireThat(invoice !== null && invoice === tenant, `prefixes ${invoice} and ${tenant}`);
       return `${invoice}InvoiceId, ${tenant}TenantId`;
     },
   ),
@@ -125,7 +125,7 @@ export const envelopeRules: readonly Rule[] = [
     async (context) => {
       const received = await context.once(shortLivedFinalized);
       const { invoice, tenant } = prefixesOf(received);
-      hold(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
+      requireThat(invoice === 'service' && tenant === 'service', `prefixes ${invoice} and ${tenant}`);
       return 'serviceInvoiceId, serviceTenantId';
     },
   ),
@@ -134,7 +134,7 @@ export const envelopeRules: readonly Rule[] = [
     for (const { payload } of [created, finalized]) {
       const days =
         (Date.parse(String(payload.invoiceDueDate)) - Date.parse(String(payload.invoiceDate))) / DAY_MS;
-      hold(days === 15, `${payload.invoiceDate} and ${payload.invoiceDueDate} are ${days} days apart`);
+      requireThat(days === 15, `${payload.invoiceDate} and ${payload.invoiceDueDate} are ${days} days apart`);
     }
     return `${finalized.payload.invoiceDate} and ${finalized.payload.invoiceDueDate}`;
   }),
@@ -144,7 +144,7 @@ export const envelopeRules: readonly Rule[] = [
     'invoice_finalized adds the URL, its expiry, hash and size',
     async (context) => {
       const { finalized } = await context.once(approvedInvoice);
-      holdAll(complaints(finalized.payload, LOCATION));
+      requireNoComplaint(complaints(finalized.payload, LOCATION));
       return Object.keys(LOCATION).join(', ');
     },
   ),
@@ -158,7 +158,7 @@ export const envelopeRules: readonly Rule[] = [
       const extra = [created, voided].flatMap(({ payload }) =>
         Object.keys(payload).filter((name) => !known(name)),
       );
-      hold(extra.length === 0, `they carry ${extra.join(', ')}`);
+      requireThat(extra.length === 0, `they carry ${extra.join(', ')}`);
       return 'no further fields';
     },
   ),
@@ -166,13 +166,13 @@ export const envelopeRules: readonly Rule[] = [
     const { finalized, tenant } = await context.once(approvedInvoice);
     const id = tenantIdOf(finalized);
     const own = finalized.payload.partnerTenantId;
-    hold(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
+    requireThat(id === tenant?.tenantId && own === tenant?.partnerTenantId, `${id} and ${own}`);
     return `${id} and "${own}"`;
   }),
   rule('2.9', 'partner-level-ids', 'A partner-level event has null for both tenant ids', async (context) => {
     const { finalized } = await context.once(partnerInvoice);
     const values = [tenantIdOf(finalized), finalized.payload.partnerTenantId];
-    hold(
+    requireThat(
       values.every((value) => value === null),
       JSON.stringify(values),
     );
@@ -184,7 +184,7 @@ export const envelopeRules: readonly Rule[] = [
   rule('6.2', 'schema-version', 'payloadSchemaVersion is v1', async (context) => {
     const { received } = await context.once(canceledInvoice);
     const versions = new Set(received.map(({ metadata }) => metadata.payloadSchemaVersion));
-    hold(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
+    requireThat(versions.size === 1 && versions.has('v1'), [...versions].join(', '));
     return 'v1';
   }),
 ];
@@ -193,8 +193,8 @@ function statusRule(status: string, eventType: string): Rule {
   return rule('6', `status-${status}`, `${eventType} carries invoiceStatus ${status}`, async (context) => {
     const { received } = await context.once(canceledInvoice);
     const one =
-      received.find((candidate) => candidate.eventType === eventType) ?? broken(`no ${eventType} came`);
-    hold(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
+      received.find((candidate) => candidate.eventType === eventType) ?? breakRule(`no ${eventType} came`);
+    requireThat(one.payload.invoiceStatus === status, String(one.payload.invoiceStatus));
     return status;
   });
 }

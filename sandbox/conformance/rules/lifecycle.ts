@@ -1,5 +1,5 @@
 import { type Application, type ApplicationInvoice, RefusalError, type Status } from '../application.ts';
-import { broken, hold, type Rule, rule } from '../rule.ts';
+import { breakRule, type Rule, requireThat, rule } from '../rule.ts';
 import {
   approvedInvoice,
   canceledInvoice,
@@ -44,8 +44,8 @@ export const lifecycleRules: readonly Rule[] = [
       const { received } = await context.once(canceledInvoice);
       const types = received.map(({ eventType }) => eventType);
       const instants = received.map(({ metadata }) => Date.parse(String(metadata.eventTimestamp)));
-      hold(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
-      hold(
+      requireThat(types.join() === 'invoice_created,invoice_finalized,invoice_voided', types.join(', '));
+      requireThat(
         instants.every((instant, at) => at === 0 || instant >= (instants[at - 1] ?? 0)),
         'the timestamps go backwards',
       );
@@ -66,10 +66,10 @@ export const lifecycleRules: readonly Rule[] = [
         overrides: {},
       });
       for (const { invoiceId, status } of invoices) {
-        hold(status === 'APPROVED', `an invoice is ${status}`);
+        requireThat(status === 'APPROVED', `an invoice is ${status}`);
         await receiveEvent(context, path, invoiceId, 'invoice_finalized');
       }
-      hold(invoices.length > 0, 'the schedule generated nothing');
+      requireThat(invoices.length > 0, 'the schedule generated nothing');
       return `${invoices.length} invoices APPROVED and announced`;
     },
   ),
@@ -79,7 +79,10 @@ export const lifecycleRules: readonly Rule[] = [
     'Without auto-approve the invoices of a schedule stay in DRAFT',
     async ({ application }) => {
       const invoices = await application.runSchedule({ autoApprove: false, tenants: 'all', overrides: {} });
-      hold(invoices.length > 0 && invoices.every(({ status }) => status === 'DRAFT'), statusesOf(invoices));
+      requireThat(
+        invoices.length > 0 && invoices.every(({ status }) => status === 'DRAFT'),
+        statusesOf(invoices),
+      );
       return statusesOf(invoices);
     },
   ),
@@ -89,7 +92,7 @@ export const lifecycleRules: readonly Rule[] = [
     const { received } = await context.once(approvedInvoice);
     const types = received.map(({ eventType }) => eventType).join(', ');
     const isSilent = received.every(({ payload }) => payload.invoiceStatus !== 'pending');
-    hold(types === 'invoice_created, invoice_finalized' && isSilent, types);
+    requireThat(types === 'invoice_created, invoice_finalized' && isSilent, types);
     return `between DRAFT and APPROVED: ${types}`;
   }),
   rule(
@@ -100,7 +103,7 @@ export const lifecycleRules: readonly Rule[] = [
       const { invoiceId, received } = await context.once(unexportedInvoice);
       const { status } = await context.application.invoice(invoiceId);
       const types = received.map(({ eventType }) => eventType).join(', ');
-      hold(status === 'APPROVED' && types === 'invoice_created', `${status}, received ${types}`);
+      requireThat(status === 'APPROVED' && types === 'invoice_created', `${status}, received ${types}`);
       return `${status}, received ${types} only`;
     },
   ),
@@ -114,7 +117,7 @@ function allowedMove(from: Status, move: Move, to: Status): Rule {
     async ({ application }) => {
       const { invoiceId } = await invoiceIn(application, from);
       const { status } = await application[move](invoiceId);
-      hold(status === to, `it is ${status}`);
+      requireThat(status === to, `it is ${status}`);
       return `${from} to ${status}`;
     },
   );
@@ -129,8 +132,8 @@ function refusedMove(from: Status, move: Move): Rule {
       const { invoiceId } = await invoiceIn(application, from);
       const refusal = await refusalOf(application[move](invoiceId));
       const { status } = await application.invoice(invoiceId);
-      hold(refusal !== null, `it was not refused and is ${status}`);
-      hold(status === from, `refused with ${refusal}, and yet it is ${status}`);
+      requireThat(refusal !== null, `it was not refused and is ${status}`);
+      requireThat(status === from, `refused with ${refusal}, and yet it is ${status}`);
       return `refused with ${refusal}, stays ${status}`;
     },
   );
@@ -153,7 +156,7 @@ function override(isOn: boolean): Rule {
       const statusOf = (id: string) => invoices.find(({ tenantId }) => tenantId === id)?.status;
       const seen = `${statusOf(one.tenantId)} for the schedule, ${statusOf(other.tenantId)} for the tenant`;
       const expected = isOn ? ['DRAFT', 'APPROVED'] : ['APPROVED', 'DRAFT'];
-      hold(statusOf(one.tenantId) === expected[0] && statusOf(other.tenantId) === expected[1], seen);
+      requireThat(statusOf(one.tenantId) === expected[0] && statusOf(other.tenantId) === expected[1], seen);
       return seen;
     },
   );
@@ -162,7 +165,7 @@ function override(isOn: boolean): Rule {
 async function invoiceIn(application: Application, status: Status): Promise<ApplicationInvoice> {
   const invoice = await application.createInvoice({ shipments: 1 });
   const { invoiceId } = invoice;
-  if (invoice.status !== 'DRAFT') broken(`a new invoice is ${invoice.status}`);
+  if (invoice.status !== 'DRAFT') breakRule(`a new invoice is ${invoice.status}`);
   if (status === 'DRAFT') return invoice;
   if (status === 'CANCELED') return application.cancel(invoiceId);
   const submitted = await application.submit(invoiceId);

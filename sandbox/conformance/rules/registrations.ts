@@ -1,5 +1,5 @@
 import type { WebhookSettings } from '../application.ts';
-import { broken, hold, type Rule, rule } from '../rule.ts';
+import { breakRule, type Rule, requireThat, rule } from '../rule.ts';
 import { approvedInvoice, CUSTOM_HEADERS, openEndpoint, receive, receiveEvent, SOON_MS } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 import { refusalOf } from './lifecycle.ts';
@@ -11,7 +11,7 @@ export const registrationRules: readonly Rule[] = [
     const silent = await openEndpoint(context, { active: false });
     const { active } = await webhook(context, silent.registrationId);
     const received = await receivedUntilMarker(context, silent.path);
-    hold(!active && received === 0, `active ${active}, received ${received}`);
+    requireThat(!active && received === 0, `active ${active}, received ${received}`);
     return 'inactive, received nothing';
   }),
   rule('2.3', 'enable-disable', 'A webhook can be enabled and disabled afterwards', async (context) => {
@@ -24,7 +24,7 @@ export const registrationRules: readonly Rule[] = [
     await application.cancel(invoiceId);
     await receivedUntilMarker(context, path);
     const after = (await receive(context, { path, invoiceId, count: 1 })).map(({ eventType }) => eventType);
-    hold(
+    requireThat(
       after.join() === 'invoice_created',
       `received ${after.join(', ')} (${before} before it was disabled)`,
     );
@@ -39,13 +39,13 @@ export const registrationRules: readonly Rule[] = [
       (one) => one.registrationId === registrationId,
     );
     const received = context.receiver.received(path).some((one) => one.invoiceId === invoiceId);
-    hold(!isListed && !received, `listed ${isListed}, received ${received}`);
+    requireThat(!isListed && !received, `listed ${isListed}, received ${received}`);
     return 'gone from the list, receives nothing';
   }),
   rule('2.3', 'summary-list', 'A summary list shows all registered webhooks', async (context) => {
     const { path, registrationId } = await openEndpoint(context, { active: false });
     const one = await webhook(context, registrationId);
-    hold(one.url.endsWith(`/${path}`) && one.name.endsWith(path), `${one.name} ${one.url}`);
+    requireThat(one.url.endsWith(`/${path}`) && one.name.endsWith(path), `${one.name} ${one.url}`);
     return `"${one.name}" is listed`;
   }),
   rule('2.3', 'https-only', 'The payload URL is HTTPS; HTTP is unsupported', (context) =>
@@ -72,7 +72,7 @@ export const registrationRules: readonly Rule[] = [
           await receiveEvent(context, path, invoiceId, eventType);
           await receivedUntilMarker(context, path);
           const types = (await receive(context, { path, invoiceId, count: 1 })).map((one) => one.eventType);
-          hold(types.join() === eventType, types.join(', '));
+          requireThat(types.join() === eventType, types.join(', '));
           return types.join();
         },
       ),
@@ -93,7 +93,7 @@ export const registrationRules: readonly Rule[] = [
       const isReceived = context.receiver
         .received(path)
         .some(({ invoiceId }) => invoiceId === foreign.invoiceId);
-      hold(!isReceived, `it receives events of "${other.name}" as well`);
+      requireThat(!isReceived, `it receives events of "${other.name}" as well`);
       return `receives events of "${one.name}", not of "${other.name}"`;
     },
   ),
@@ -107,7 +107,7 @@ export const registrationRules: readonly Rule[] = [
       const refusal = await refusalOf(
         openEndpoint(context, { at: application, tenants: [tenant?.tenantId ?? 'any'], active: false }),
       );
-      hold(refusal !== null, 'a partner without tenants may choose some');
+      requireThat(refusal !== null, 'a partner without tenants may choose some');
       return `refused with ${refusal}`;
     },
   ),
@@ -119,7 +119,7 @@ export const registrationRules: readonly Rule[] = [
       const { received } = await context.once(approvedInvoice);
       for (const { headers, eventType } of received) {
         for (const [name, value] of Object.entries(CUSTOM_HEADERS)) {
-          hold(headers[name] === value, `${eventType} has ${name}: ${headers[name] ?? 'nothing'}`);
+          requireThat(headers[name] === value, `${eventType} has ${name}: ${headers[name] ?? 'nothing'}`);
         }
       }
       return `${Object.keys(CUSTOM_HEADERS).join(', ')} on ${received.length} requests`;
@@ -129,8 +129,11 @@ export const registrationRules: readonly Rule[] = [
     const { path, registrationId } = await openEndpoint(context, { active: false, headers: CUSTOM_HEADERS });
     await context.application.sendTest(registrationId);
     const [received] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
-    const { headers, eventType } = received ?? broken('no test payload came');
-    hold(headers['x-partner-system'] === CUSTOM_HEADERS['x-partner-system'], 'it lacks the custom headers');
+    const { headers, eventType } = received ?? breakRule('no test payload came');
+    requireThat(
+      headers['x-partner-system'] === CUSTOM_HEADERS['x-partner-system'],
+      'it lacks the custom headers',
+    );
     return `${eventType} came while the webhook was inactive`;
   }),
   rule('6.4', 'test-event-flag', 'A test payload has testEvent true, a real one false', async (context) => {
@@ -139,20 +142,20 @@ export const registrationRules: readonly Rule[] = [
     const [test] = await context.receiver.wait(path, (all) => all.length > 0, SOON_MS);
     const { finalized } = await context.once(approvedInvoice);
     const flags = [test?.metadata.testEvent, finalized.metadata.testEvent];
-    hold(flags[0] === true && flags[1] === false, JSON.stringify(flags));
+    requireThat(flags[0] === true && flags[1] === false, JSON.stringify(flags));
     return 'true for the test, false for the real event';
   }),
 ];
 
 async function webhook(context: SuiteContext, registrationId: string) {
   const all = await context.application.webhooks();
-  return all.find((one) => one.registrationId === registrationId) ?? broken('the list does not have it');
+  return all.find((one) => one.registrationId === registrationId) ?? breakRule('the list does not have it');
 }
 
 async function refusedSettings(context: SuiteContext, settings: Partial<WebhookSettings>): Promise<string> {
   const url = context.receiver.at('refused');
   const refusal = await refusalOf(context.application.addWebhook({ name: 'Refused', url, ...settings }));
-  hold(refusal !== null, 'it was accepted');
+  requireThat(refusal !== null, 'it was accepted');
   return `refused with ${refusal}`;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { excerpt, jsonObject, textOf } from '../http.ts';
-import { hold, type Rule, rule } from '../rule.ts';
+import { type Rule, requireThat, rule } from '../rule.ts';
 import { approvedInvoice, download } from '../stories.ts';
 import { type SuiteContext, skip } from '../suite-context.ts';
 
@@ -27,12 +27,12 @@ export const storageRules: readonly Rule[] = [
     await application.finalize(invoiceId);
     const { url, expiresAt } = await freshUrl(context.shortLived, invoiceId);
     const early = await service.plain({ url });
-    hold(early.status === 200, `${early.status} before expiry`);
+    requireThat(early.status === 200, `${early.status} before expiry`);
     await sleep(Math.max(0, Date.parse(expiresAt) - Date.now()) + 100);
     const late = await service.plain({ url });
-    hold(late.status >= 400 && late.status < 500, `${late.status} after expiry`);
+    requireThat(late.status >= 400 && late.status < 500, `${late.status} after expiry`);
     const again = await service.plain({ url: (await freshUrl(context.shortLived, invoiceId)).url });
-    hold(again.status === 200, `${again.status} for the regenerated URL`);
+    requireThat(again.status === 200, `${again.status} for the regenerated URL`);
     return `200, then ${late.status}, then 200 for the regenerated URL`;
   }),
   rule('2.7', 'url-signed', 'A URL that was changed is refused', async (context) => {
@@ -51,7 +51,7 @@ export const storageRules: readonly Rule[] = [
     const statuses: number[] = [];
     for (const changed of [bare, later])
       statuses.push((await context.service.plain({ url: changed.href })).status);
-    hold(
+    requireThat(
       statuses.every((status) => status >= 400 && status < 500),
       statuses.join(', '),
     );
@@ -65,7 +65,7 @@ export const storageRules: readonly Rule[] = [
     const { url, answer } = await context.once(download);
     const part = await context.service.plain({ url, headers: { range: 'bytes=5-14' } });
     if (part.status === 200) skipUnlessRequired(context, 'answered 200 with the whole file');
-    hold(
+    requireThat(
       part.status === 206 && part.body.equals(answer.body.subarray(5, 15)),
       `${part.status} ${excerpt(part.body)}`,
     );
@@ -76,7 +76,7 @@ export const storageRules: readonly Rule[] = [
     const again = await context.service.plain({ url });
     const [one, other] = [answer.headers.etag, again.headers.etag];
     if (one === undefined) skipUnlessRequired(context, 'no ETag');
-    hold(one !== undefined && one === other, `${one ?? 'none'}, then ${other ?? 'none'}`);
+    requireThat(one !== undefined && one === other, `${one ?? 'none'}, then ${other ?? 'none'}`);
     return one;
   }),
 ];
@@ -93,13 +93,13 @@ async function freshUrl({ service }: SuiteContext['shortLived'], invoiceId: stri
   const object = jsonObject(body);
   const url = textOf(object?.presignedUrl);
   const expiresAt = textOf(object?.presignedUrlExpiresAt);
-  hold(url !== null && expiresAt !== null, `regenerate answered ${excerpt(body)}`);
+  requireThat(url !== null && expiresAt !== null, `regenerate answered ${excerpt(body)}`);
   return { url, expiresAt };
 }
 
 function livesADay(expiresAt: string, from: string): string {
   const lifetime = Date.parse(expiresAt) - Date.parse(from);
-  hold(
+  requireThat(
     Math.abs(lifetime - DAY_MS) <= TOLERANCE_MS,
     `${expiresAt} is ${(lifetime / 3_600_000).toFixed(2)} h after ${from}`,
   );

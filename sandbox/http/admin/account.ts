@@ -2,16 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import type { Account } from '../../account.ts';
 import { seedInvoices, seedMonths } from '../../sandbox-account.ts';
 import {
+  answer201,
+  answer204,
   atMost,
   type ById,
   bodyOf,
-  created,
-  digits,
-  empty,
+  digitsText,
   MAX_AT_ONCE,
   queryOf,
   text,
-  whole,
+  wholeNumber,
 } from './shapes.ts';
 
 export function accountRoutes(app: FastifyInstance, account: Account): void {
@@ -29,25 +29,28 @@ export function accountRoutes(app: FastifyInstance, account: Account): void {
   }));
   app.get<{ Querystring: { after?: string } }>(
     '/activity',
-    queryOf({ after: digits }),
+    queryOf({ after: digitsText }),
     async ({ query: { after = '0' } }) => activity.after(Number(after)),
   );
 
   app.get('/api-keys', async () => account.apiKeys());
   app.post<{ Body: { name: string } }>(
     '/api-keys',
-    { ...bodyOf({ name: text }, ['name']), ...created },
+    { ...bodyOf({ name: text }, ['name']), ...answer201 },
     async ({ body }) => account.addApiKey(body.name),
   );
   app.post<ById>('/api-keys/:id/deactivate', async ({ params }) => account.deactivateApiKey(params.id));
-  app.post('/revoke-tokens', empty, async () => account.revokeTokens());
+  app.post('/revoke-tokens', answer204, async () => account.revokeTokens());
 
   /** Answers when no delivery is in progress or scheduled. */
-  app.post('/idle', empty, () => account.idle());
-  app.post('/reset', empty, () => account.reset());
+  app.post('/idle', answer204, () => account.idle());
+  app.post('/reset', answer204, () => account.reset());
   app.post<{ Body: { invoices?: number; months?: number; shipments?: number } }>(
     '/seed',
-    { ...bodyOf({ invoices: atMost(MAX_AT_ONCE), months: atMost(120), shipments: whole }), ...created },
+    {
+      ...bodyOf({ invoices: atMost(MAX_AT_ONCE), months: atMost(120), shipments: wholeNumber }),
+      ...answer201,
+    },
     async ({ body: { invoices = 12, months, shipments } }) => ({
       invoices: await (months === undefined
         ? seedInvoices(account, invoices, shipments)

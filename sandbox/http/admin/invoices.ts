@@ -4,29 +4,29 @@ import type { Account } from '../../account.ts';
 import type { NewInvoice } from '../../billing/new-invoice.ts';
 import { EVENT_TYPES, type EventType, INTERNAL_STATUSES, type InternalStatus } from '../../model.ts';
 import {
+  answer201,
   atMost,
   type ById,
   bodyOf,
-  brief,
-  created,
   flag,
   MAX_AT_ONCE,
   type PageQuery,
-  page,
+  pageOf,
   pageQuery,
   queryOf,
   shape,
   text,
+  textList,
   textMap,
-  texts,
-  whole,
+  wholeNumber,
+  withoutRows,
 } from './shapes.ts';
 
 const invoiceShape = {
   tenant: text,
   partnerLevel: flag,
-  sources: texts,
-  shipments: { anyOf: [whole, { type: 'array', items: textMap }] },
+  sources: textList,
+  shipments: { anyOf: [wholeNumber, { type: 'array', items: textMap }] },
   set: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
 };
 const triggerShape = {
@@ -51,21 +51,23 @@ export function invoiceRoutes(app: FastifyInstance, { billing }: Account): void 
         .invoices()
         .filter((one) => query.status === undefined || one.status === query.status)
         .filter((one) => tenantId === undefined || one.tenantId === tenantId);
-      return page(found.reverse(), query).map(brief);
+      return pageOf(found.reverse(), query).map(withoutRows);
     },
   );
-  app.post<{ Body: NewInvoice }>('/invoices', { ...bodyOf(invoiceShape), ...created }, async ({ body }) =>
-    brief(await billing.create(body)),
+  app.post<{ Body: NewInvoice }>('/invoices', { ...bodyOf(invoiceShape), ...answer201 }, async ({ body }) =>
+    withoutRows(await billing.create(body)),
   );
-  app.get<ById>('/invoices/:id', async ({ params }) => brief(billing.invoice(params.id)));
+  app.get<ById>('/invoices/:id', async ({ params }) => withoutRows(billing.invoice(params.id)));
   for (const verb of ['submit', 'approve', 'cancel', 'repair'] as const) {
-    app.post<ById>(`/invoices/:id/${verb}`, async ({ params }) => brief(await billing[verb](params.id)));
+    app.post<ById>(`/invoices/:id/${verb}`, async ({ params }) =>
+      withoutRows(await billing[verb](params.id)),
+    );
   }
   app.post('/invoices/submit', () => moveAll(billing, 'DRAFT', 'submit'));
   app.post('/invoices/approve', () => moveAll(billing, 'PENDING_APPROVAL', 'approve'));
   app.post<{ Body: TriggerBody }>(
     '/trigger',
-    { ...bodyOf(triggerShape, ['eventType']), ...created },
+    { ...bodyOf(triggerShape, ['eventType']), ...answer201 },
     ({ body }) => trigger(billing, body),
   );
 }
@@ -97,7 +99,7 @@ async function trigger(
     const { invoiceId } = await billing.create(invoice);
     if (eventType === 'invoice_finalized') await billing.finalize(invoiceId);
     if (eventType === 'invoice_voided') billing.cancel(invoiceId);
-    triggered.push(brief(billing.invoice(invoiceId)));
+    triggered.push(withoutRows(billing.invoice(invoiceId)));
   }
   return triggered;
 }

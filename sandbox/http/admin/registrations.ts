@@ -4,13 +4,13 @@ import type { NewRegistration } from '../../delivery/registrations.ts';
 import { EVENT_TYPES, type EventType, type Registration } from '../../model.ts';
 import { RefusalError } from '../../refusal.ts';
 import {
+  answer201,
+  answer204,
   type ById,
   bodyOf,
-  created,
-  empty,
   flag,
   type PageQuery,
-  page,
+  pageOf,
   pageQuery,
   queryOf,
   tenantsShape,
@@ -36,7 +36,7 @@ export function registrationRoutes(app: FastifyInstance, { registrations, billin
   app.get('/registrations', async () => registrations.list().map(masked));
   app.post<{ Body: NewRegistration }>(
     '/registrations',
-    { ...bodyOf({ ...registrationShape, active: flag }, ['name', 'url']), ...created },
+    { ...bodyOf({ ...registrationShape, active: flag }, ['name', 'url']), ...answer201 },
     async ({ body }) => masked(registrations.add(body)),
   );
   app.get<ById>('/registrations/:id', async ({ params }) => masked(registrations.get(params.id)));
@@ -45,7 +45,7 @@ export function registrationRoutes(app: FastifyInstance, { registrations, billin
     bodyOf(registrationShape),
     async ({ params, body }) => masked(registrations.edit(params.id, body)),
   );
-  app.delete<ById>('/registrations/:id', empty, async ({ params }) => registrations.delete(params.id));
+  app.delete<ById>('/registrations/:id', answer204, async ({ params }) => registrations.delete(params.id));
   for (const verb of ['enable', 'disable'] as const) {
     app.post<ById>(`/registrations/:id/${verb}`, async ({ params }) =>
       masked(registrations.setActive(params.id, verb === 'enable')),
@@ -77,7 +77,7 @@ export function deliveryRoutes(app: FastifyInstance, { store, deliveries, billin
     queryOf({ ...pageQuery, invoiceId: text }),
     async ({ query }) => {
       const events = [...store.all('event').values()].reverse();
-      return page(events.filter(isOf(query)), query);
+      return pageOf(events.filter(isOf(query)), query);
     },
   );
   app.post<ById & { Body: { registrationId?: string } }>(
@@ -94,7 +94,7 @@ export function deliveryRoutes(app: FastifyInstance, { store, deliveries, billin
     }),
     async ({ query }) => {
       const log = deliveries.list().filter(isOf(query)).reverse();
-      return page(
+      return pageOf(
         log.filter(({ state }) => query.state === undefined || state === query.state),
         query,
       );

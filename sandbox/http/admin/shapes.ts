@@ -7,17 +7,17 @@ export interface ById {
 
 export const text = { type: 'string' } as const;
 export const flag = { type: 'boolean' };
-export const whole = { type: 'integer', minimum: 0 } as const;
+export const wholeNumber = { type: 'integer', minimum: 0 } as const;
 /** A typing error must not keep the sandbox busy for days. */
 export const MAX_AT_ONCE = 10_000;
 export const atMost = (maximum: number) => ({ type: 'integer', minimum: 1, maximum }) as const;
-export const texts = { type: 'array', items: text };
+export const textList = { type: 'array', items: text };
 export const textMap = { type: 'object', additionalProperties: text };
-export const tenantsShape = { anyOf: [{ const: 'all' }, texts] };
+export const tenantsShape = { anyOf: [{ const: 'all' }, textList] };
 
 /** Values in a query are text. */
-export const digits = { type: 'string', pattern: '^\\d{1,9}$' };
-export const pageQuery = { limit: digits, offset: digits };
+export const digitsText = { type: 'string', pattern: '^\\d{1,9}$' };
+export const pageQuery = { limit: digitsText, offset: digitsText };
 
 export function shape(properties: Record<string, object>, required: readonly string[] = []): object {
   return { type: 'object', properties, required, additionalProperties: false };
@@ -32,10 +32,10 @@ export function queryOf(properties: Record<string, object>) {
   return { schema: { querystring: shape(properties) } };
 }
 
-export const created: RouteShorthandOptions = {
+export const answer201: RouteShorthandOptions = {
   preHandler: async (_request, reply) => void reply.code(201),
 };
-export const empty: RouteShorthandOptions = {
+export const answer204: RouteShorthandOptions = {
   preHandler: async (_request, reply) => void reply.code(204),
 };
 
@@ -44,11 +44,11 @@ export interface PageQuery {
   readonly offset?: string;
 }
 
-export function page<T>(items: readonly T[], { limit = '100', offset = '0' }: PageQuery): readonly T[] {
+export function pageOf<T>(items: readonly T[], { limit = '100', offset = '0' }: PageQuery): readonly T[] {
   return items.slice(Number(offset), Number(offset) + Number(limit));
 }
 
 /** An invoice is shown without its rows, which may be many. */
-export function brief({ lines: _, contentSeed: __, ...invoice }: Invoice) {
+export function withoutRows({ lines: _, contentSeed: __, ...invoice }: Invoice) {
   return invoice;
 }

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { isNothing } from '../../../lib/text.ts';
+import { isWithoutVisible } from '../../../lib/text.ts';
 import { sql } from '../../../warehouse/duckdb/sql.ts';
 
 test('DuckDB and TypeScript treat the same characters as empty', async () => {
@@ -14,7 +14,7 @@ test('DuckDB and TypeScript treat the same characters as empty', async () => {
   const here: number[] = [];
   for (let codePoint = 1; codePoint < 0x110000; codePoint += 1) {
     if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
-    if (isNothing(String.fromCodePoint(codePoint))) here.push(codePoint);
+    if (isWithoutVisible(String.fromCodePoint(codePoint))) here.push(codePoint);
   }
   expect(inDuckDb).toEqual(here);
   connection.closeSync();
@@ -26,7 +26,7 @@ test('treats white space and ignorable code points as empty', () => {
   for (let codePoint = 0; codePoint < 0x110000; codePoint += 1) {
     if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
     const character = String.fromCodePoint(codePoint);
-    if (leftOut.test(character) !== isNothing(character)) {
+    if (leftOut.test(character) !== isWithoutVisible(character)) {
       // Also blanks that are symbols, and signs of annotations.
       expect([0x2800, 0xfff9, 0xfffa, 0xfffb]).toContain(codePoint);
     }
