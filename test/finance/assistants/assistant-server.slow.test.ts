@@ -81,7 +81,7 @@ describe('an assistant', () => {
     const names = listReports().map(({ name }) => name);
     const filters = { from: '2026-01-01', to: '2026-12-31' };
     const same: string[] = [];
-    const session = await openReportSession({ databasePath: fixture.path, filters });
+    const session = await openReportSession({ databasePath: fixture.path, filters, timeLimitMs: 600_000 });
     for (const name of names) {
       const expected = await session.run(name).catch((error: Error) => error);
       if (expected instanceof Error) {
