@@ -2,27 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { diffVersions, type Explanation, explainTracking } from '../../warehouse/explain-published.ts';
 import { drawRows, type InvoiceRow, type LoadRow, store } from './ledger/drawn-rows.ts';
-import {
-  aCsv,
-  anEvent,
-  archiveCsv,
-  aWarehouse,
-  type Cells,
-  INVOICE,
-  loadCsv,
-  type TestWarehouse,
-} from './support.ts';
+import { aCsv, anEvent, archiveCsv, aWarehouse, type Cells, loadCsv, type TestWarehouse } from './support.ts';
 
 let t: TestWarehouse;
 beforeAll(async () => {
   t = await aWarehouse();
 });
 afterAll(() => t.close());
-
-const cost = (number: string, amount: string): Cells => ({
-  'Tracking Number': number,
-  'Billing Cost': amount,
-});
 
 describe('diffVersions', () => {
   const row = fc.record({
@@ -122,13 +108,13 @@ describe('explainTracking', () => {
     const byHeader = row.proof === 'header' && isCurrent ? 'header' : 'unproved';
     const event = announced ?? row.events.find(({ event_id }) => event_id === load.event_id);
     return {
-      ...{ rowNumber: 1, version: load.version, isCurrent, sha256: of.file_sha256, hashFrom },
+      ...{ version: load.version, isCurrent, sha256: of.file_sha256, hashFrom },
       proof: { regenerate: 'hash', event: 'announced', none: of.is_damaged === true ? 'accepted' : byHeader }[
         hashFrom ?? 'none'
       ] as Explanation['proof'],
       ...{ eventId: event?.event_id ?? null, eventSha256: event?.of.announced_sha256 ?? null },
       ...{ eventReceivedAt: event?.of.received_at ?? null, encodedSha256: of.encoded_sha256 },
-      ...{ workflowRunId: `run-${load.load_id}`, billingCost: of.billing_cost, loadedAt: of.loaded_at },
+      ...{ workflowRunId: `run-${load.load_id}`, loadedAt: of.loaded_at },
       ...{ state: row.state as Explanation['state'], voidedAt: row.voided_at, source: of.file_source },
     };
   }
@@ -150,9 +136,13 @@ describe('explainTracking', () => {
       for (const trackingNumber of ['T1', 'T2']) {
         const found = await explainTracking({ databasePath, archive: null, trackingNumber });
         const all = rows.flatMap((row) =>
-          row.loads
-            .filter(({ of }) => of.tracking_number === trackingNumber)
-            .map((load) => ({ invoiceId: row.invoice_id, ...explained(row, load) })),
+          row.loads.flatMap((load) =>
+            load.of.rows.flatMap(({ tracking_number, cost }, n) => {
+              const line = { rowNumber: n + 1, billingCost: (cost / 100).toFixed(4) };
+              const of = { invoiceId: row.invoice_id, ...line, ...explained(row, load) };
+              return tracking_number === trackingNumber ? [of] : [];
+            }),
+          ),
         );
         const order = all.toSorted(
           (a, b) =>
@@ -178,25 +168,4 @@ describe('explainTracking', () => {
       await drawn.close();
     });
   });
-});
-
-test('level_cross_check finds lines billed at one level only and lines that differ', async () => {
-  const [tenant, partner] = [INVOICE, '22222222-2222-4222-8222-222222222222'];
-  await t.record([
-    anEvent('invoice_finalized', { header: { invoiceId: tenant } }),
-    anEvent('invoice_finalized', { header: { invoiceId: partner, tenantId: null, partnerTenantId: null } }),
-  ]);
-  await loadCsv(t, aCsv([cost('both', '1'), cost('differs', '2'), cost('tenant', '3')]));
-  await loadCsv(t, aCsv([cost('both', '1'), cost('differs', '2.01'), cost('partner', '4')], partner), {
-    invoiceId: partner,
-  });
-  const found = await t.query(
-    "select tracking_number, verdict from level_cross_check where tracking_number in ('both', 'differs', 'partner', 'tenant') order by all",
-  );
-  expect(found.map(Object.values)).toEqual([
-    ['both', 'equal'],
-    ['differs', 'differs'],
-    ['partner', 'only-partner'],
-    ['tenant', 'only-tenant'],
-  ]);
 });

@@ -18,14 +18,23 @@ const orNull = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(of,
 /** Of a few, so that they meet. */
 const hash = fc.constantFrom(...['a', 'b', 'c', 'd'].map((letter) => letter.repeat(64)));
 export const PARTNER = '0b0b0b0b-0000-4000-8000-000000000001';
+export const OTHER_PARTNER = '0b0b0b0b-0000-4000-8000-000000000002';
 
+const shipment = fc.record({
+  ...{ tracking_number: fc.constantFrom('T1', 'T2', 'T3'), carrier: fc.constantFrom('UPS', 'ups', 'FedEx') },
+  currency_code: fc.constantFrom('USD', 'USD', 'EUR'),
+  /** In hundredths. */
+  cost: fc.constantFrom(150, -200, 0, 150),
+  ...{ service_level: orNull(fc.constantFrom('Ground', 'Air')), carrier_zone: orNull(fc.constant('5')) },
+  ship_date: fc.constantFrom('2026-03-01', '2026-03-02', '2025-12-31'),
+});
 const load = fc.record({
   ...{ file_sha256: hash, announced_sha256: orNull(hash), encoded_sha256: orNull(hash), loaded_at: instant },
   file_source: fc.constantFrom('event', 'regenerate', 'export', 'file'),
-  ...{ shipments: fc.integer({ min: 1, max: 3 }), billing_cost: fc.constantFrom('1.5000', '-2.0000') },
+  rows: fc.array(shipment, { minLength: 1, maxLength: 3 }),
+  tenant: fc.constantFrom('Acme', 'Beta', 'Zoë'),
   is_damaged: orNull(fc.boolean()),
   event: orNull(fc.nat({ max: 3 })),
-  tracking_number: fc.constantFrom('T1', 'T2'),
 });
 const invoice = fc.record({
   invoice_id: fc.uuid({ version: 4 }),
@@ -39,13 +48,24 @@ const invoice = fc.record({
   },
   proof: orNull(fc.constantFrom('announced', 'hash', 'header')),
   void_basis: orNull(fc.constantFrom('event', 'details', 'unknown', 'foreign')),
-  partner_id: orNull(fc.constant(PARTNER)),
+  partner_id: orNull(fc.constantFrom(PARTNER, PARTNER, OTHER_PARTNER)),
   invoice_number: orNull(
     fc.constantFrom('N1', 'N2', 'N3', 'N4', ...Array.from({ length: 90 }, (_, n) => `R${n}`)),
   ),
   invoice_date: orNull(fc.constantFrom('2026-03-09T00:00:00Z', '2026-03-01', '2026-02-20T23:59:59+01:00')),
   ...{ stated_total: orNull(fc.constant('1.50')), stated_shipments: orNull(fc.constant(2)) },
-  tenant_id: orNull(fc.constant('t')),
+  invoice_level: orNull(fc.constantFrom('tenant', 'partner')),
+  ...{ tenant_id: orNull(fc.constantFrom('t1', 't2')), partner_tenant_id: orNull(fc.constantFrom('a', 'b')) },
+  ...{ created_at: orNull(instant), finalized_at: orNull(instant), first_loaded_at: orNull(instant) },
+  ...{ loaded_at: orNull(instant), attention_at: orNull(instant), resolved_at: orNull(instant) },
+  ...{ currency_code: orNull(fc.constant('USD')), reason: orNull(fc.constant('why')) },
+  service_status: orNull(fc.constantFrom('draft', 'voided')),
+  ...{
+    invoice_start_date: orNull(fc.constant('2026-02-01T00:00:00Z')),
+    invoice_end_date: orNull(fc.constant('2026-02-28')),
+  },
+  ...{ invoice_due_date: orNull(fc.constant('2026-03-15')), partner_invoice_id: orNull(fc.constant('PI')) },
+  event_id: orNull(fc.constant('e-own')),
   last_version: fc.nat({ max: 2 }),
   /** Of the loads, the one that counts; null: none. */
   current: orNull(fc.nat({ max: 1 })),
@@ -67,12 +87,16 @@ const invoice = fc.record({
       maxLength: 2,
     },
   ),
-  rule: orNull(fc.constantFrom('unknown-status', 'total-amount')),
+  rules: fc.subarray(['unknown-status', 'total-amount', 'currency']),
 });
 type Invoice = typeof invoice extends fc.Arbitrary<infer T> ? T : never;
 
 export interface LoadRow {
   readonly load_id: number;
+  readonly shipments: number;
+  /** Those of its rows; the first one has the sum. */
+  readonly currencies: readonly string[];
+  readonly billing_cost: string;
   readonly version: number;
   readonly of: Invoice['loads'][number];
   readonly event_id: string | null;
@@ -87,15 +111,28 @@ export interface InvoiceRow extends Omit<Invoice, 'loads' | 'events' | 'current'
   readonly current: LoadRow | null;
 }
 
+/** The exact sum as decimal text. */
+export function costOf(rows: readonly { readonly cost: number }[]): string {
+  return (rows.reduce((sum, { cost }) => sum + cost, 0) / 100).toFixed(4);
+}
+
 /** Another choice in each run; a failure prints it. */
 export function drawRows(count: number, seed = Date.now() & 0x7f_ff_ff_ff): readonly InvoiceRow[] {
   process.stdout.write(`drawn rows: seed ${seed}\n`);
   let loadId = 0;
   return fc.sample(invoice, { numRuns: count, seed }).map((drawn, n) => {
     const events = drawn.events.map((of, at) => ({ event_id: `e-${n}-${at}`, of }));
-    const loads = drawn.loads.map((of, at) => {
+    const loads = drawn.loads.map((of, at): LoadRow => {
       loadId += 1;
-      return { load_id: loadId, version: at + 1, of, event_id: events[of.event ?? 9]?.event_id ?? null };
+      const currencies = [...new Set(of.rows.map(({ currency_code }) => currency_code))].sort();
+      const event_id = events[of.event ?? 9]?.event_id ?? null;
+      const billing_cost = costOf(of.rows.filter(({ currency_code }) => currency_code === currencies[0]));
+      return {
+        ...{ load_id: loadId, version: at + 1, of, event_id },
+        shipments: of.rows.length,
+        currencies,
+        billing_cost,
+      };
     });
     return { ...drawn, events, loads, current: loads[drawn.current ?? 9] ?? null };
   });
@@ -105,34 +142,29 @@ export function drawRows(count: number, seed = Date.now() & 0x7f_ff_ff_ff): read
 export async function store(t: TestWarehouse, invoices: readonly InvoiceRow[]): Promise<void> {
   const tables: Readonly<Record<string, readonly object[]>> = {
     invoice_state: invoices.map(
-      ({ loads, events: _, current, checked_at: __, named, had: _h, rule: _r, ...row }) => ({
+      ({ loads, events: _, current, checked_at: __, named, had: _h, rules: _r, ...row }) => ({
         ...row,
         ...{ current_load_id: current?.load_id ?? null, versions: loads.length },
         attention_lines: named.length,
       }),
     ),
     loads: invoices.flatMap(({ invoice_id, loads }) =>
-      loads.map(({ load_id, version, event_id, of }) => {
-        const { event: _, tracking_number: __, ...row } = of;
-        const rest = {
-          file_size_bytes: 7,
-          currency_code: 'USD',
-          currencies: 'USD',
-          ends_with_line_end: true,
+      loads.map(({ load_id, version, event_id, shipments, currencies, billing_cost, of }) => {
+        const { event: _, rows, ...row } = of;
+        const dates = rows.map(({ ship_date }) => ship_date).sort();
+        return {
+          ...row,
+          ...{ load_id, version, event_id, invoice_id, shipments, billing_cost, file_size_bytes: 7 },
+          ...{ currency_code: currencies[0], currencies: currencies.join(','), ends_with_line_end: true },
+          ...{ first_ship_date: dates[0], last_ship_date: dates.at(-1), workflow_run_id: `run-${load_id}` },
         };
-        return { ...row, ...rest, load_id, version, event_id, invoice_id, workflow_run_id: `run-${load_id}` };
       }),
     ),
     shipment_rows: invoices.flatMap(({ loads }) =>
-      loads.flatMap(({ load_id, of }) =>
-        Array.from({ length: of.shipments }, (_, n) => n + 1).map((row_number) => ({
-          ...{ load_id, row_number, tenant: 'Acme', carrier: 'UPS', currency_code: 'USD' },
-          ...{
-            invoice_generation_date: '2026-03-01',
-            ship_date: '2026-03-01',
-            billing_cost: of.billing_cost,
-          },
-          tracking_number: row_number === 1 ? of.tracking_number : 'other',
+      loads.flatMap(({ load_id, of: { rows, tenant } }) =>
+        rows.map(({ cost, ...cells }, n) => ({
+          ...{ ...cells, load_id, tenant, row_number: n + 1, billing_cost: (cost / 100).toFixed(4) },
+          invoice_generation_date: '2026-03-01',
         })),
       ),
     ),
@@ -150,10 +182,14 @@ export async function store(t: TestWarehouse, invoices: readonly InvoiceRow[]): 
     file_ledger: invoices.flatMap(({ invoice_id, had }) =>
       had.map((line) => ({ ...line, invoice_id, file_size_bytes: 7, file_source: 'event' })),
     ),
-    discrepancy_lines: invoices.flatMap(({ invoice_id, rule }) =>
-      rule === null
-        ? []
-        : [{ invoice_id, rule, stated: '', found: '', recorded_at: new Date(BEGIN).toISOString() }],
+    discrepancy_lines: invoices.flatMap(({ invoice_id, rules }) =>
+      rules.map((rule) => ({
+        invoice_id,
+        rule,
+        stated: '',
+        found: '',
+        recorded_at: new Date(BEGIN).toISOString(),
+      })),
     ),
     service_checks: invoices.flatMap(({ invoice_id, checked_at }) =>
       checked_at === null ? [] : [{ invoice_id, checked_at }],

@@ -10,7 +10,7 @@ import type { FindOverdueResult } from '../../../workflows/activities.ts';
 import { aWarehouse, type TestWarehouse } from '../support.ts';
 import { BEGIN, DAY, drawRows, type InvoiceRow, PARTNER, store } from './drawn-rows.ts';
 
-const OTHER = '0b0b0b0b-0000-4000-8000-000000000002';
+const OTHER = '0b0b0b0b-0000-4000-8000-000000000003';
 const invoices = drawRows(600);
 let t: TestWarehouse;
 beforeAll(async () => {
@@ -151,8 +151,8 @@ test.each<InvoiceState[][]>([[[]], [['loaded']], [['draft', 'needs_attention']]]
         ...{ stateSince: row.state_since, restoredAt: row.restored_at, voidBasis: row.void_basis },
         ...{ loadedSha256: row.current?.of.file_sha256 ?? null, loadedVersion: row.current?.version ?? null },
         ...{
-          shipments: row.current?.of.shipments ?? null,
-          billingCost: row.current?.of.billing_cost ?? null,
+          shipments: row.current?.shipments ?? null,
+          billingCost: row.current?.billing_cost ?? null,
         },
         lastVersion: row.last_version,
       })),
@@ -170,8 +170,8 @@ test('the statuses and numbers of some invoices are those of their rows; unknown
   for (const row of some)
     expect(statuses.get(row.invoice_id)).toEqual({
       ...{ state: row.state, statedTotal: row.stated_total, statedShipments: row.stated_shipments },
-      ...{ billingCost: row.current?.of.billing_cost ?? null, shipments: row.current?.of.shipments ?? null },
-      isUnanswered: row.reason_code !== null || row.rule === 'unknown-status',
+      ...{ billingCost: row.current?.billing_cost ?? null, shipments: row.current?.shipments ?? null },
+      isUnanswered: row.reason_code !== null || row.rules.includes('unknown-status'),
     });
   const numbers = await t.warehouse.invoiceNumbers(some.map(({ invoice_id }) => invoice_id));
   const isUnique = ({ invoice_number: number }: InvoiceRow): boolean =>

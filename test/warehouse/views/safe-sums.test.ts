@@ -58,30 +58,3 @@ test('has a comment on every view and column', async () => {
     { comment: 'Weight used for rating; unit in billable_weight_unit' },
   ]);
 });
-
-test('carriers has one row for the spellings of a carrier', async () => {
-  const spelt = await reportsFixture([
-    anInvoice([
-      aShipment({ carrier: 'ups', service: 'Ground', shipDate: '2026-03-02' }),
-      aShipment({ carrier: 'ups', service: '2Day', shipDate: '2026-03-05' }),
-      aShipment({ carrier: 'UPS', service: null, shipDate: '2026-03-01' }),
-      aShipment({ carrier: 'fedex', service: 'Ground' }),
-    ]),
-  ]);
-  const found = await queryFile(
-    spelt.path,
-    `select carrier, to_json(names)::varchar as names, to_json(service_levels)::varchar as service_levels,
-    shipments::integer as shipments, first_ship_date::varchar as first from carriers order by carrier`,
-  );
-  await spelt.remove();
-  expect(found).toEqual([
-    { carrier: 'fedex', names: '["fedex"]', service_levels: '["Ground"]', shipments: 1, first: '2026-03-02' },
-    {
-      carrier: 'ups',
-      names: '["UPS","ups"]',
-      service_levels: '["2Day","Ground"]',
-      shipments: 3,
-      first: '2026-03-01',
-    },
-  ]);
-});
