@@ -74,6 +74,10 @@ describe('against a foreign service', () => {
     });
     for (const size of [fileSizeBytes - 1, fileSizeBytes + 1])
       await expect(download({ fileSizeBytes: size })).rejects.toMatchObject({ code: 'size-mismatch' });
+    for (const size of [0, 1e13])
+      await expect(download({ fileSizeBytes: size })).rejects.toMatchObject({
+        code: 'impossible-announcement',
+      });
     const { sha256 } = await download({});
     expect(await archive.file('0'.repeat(64))).toBeNull();
     await expect(download({ fileSizeBytes: fileSizeBytes + 1 })).rejects.toMatchObject({

@@ -15,6 +15,8 @@ describe('diffVersions', () => {
     'Tracking Number': fc.constantFrom('a', 'b'),
     'Billing Cost': fc.constantFrom('1', '2', '10'),
     Origin: fc.constantFrom('', '', '00501'),
+    'Service Level': fc.constantFrom('', 'Ground'),
+    'Ship Date': fc.constantFrom('2026-02-03', '2026-02-03', '2026-02-04'),
   });
   const rows = fc.array(row, { minLength: 1, maxLength: 6 });
 
@@ -35,10 +37,11 @@ describe('diffVersions', () => {
     const decimal = (of: number | undefined): string | null => (of === undefined ? null : of.toFixed(4));
     return [...new Set([...old.keys(), ...added.keys()])].flatMap((key) => {
       const [from, to] = [sorted(old.get(key)), sorted(added.get(key))];
-      const { 'Tracking Number': number } = JSON.parse(key) as Cells;
+      const { 'Tracking Number': number, ...cells } = JSON.parse(key) as Cells;
+      const more = [cells['Ship Date'], cells['Service Level'] || null];
       return Array.from({ length: Math.max(from.length, to.length) }, (_, n) => {
         const change = n >= from.length ? 'added' : n >= to.length ? 'removed' : 'changed';
-        return [change, number, decimal(from[n]), decimal(to[n])];
+        return [change, number, ...more, decimal(from[n]), decimal(to[n])];
       });
     });
   }
@@ -56,6 +59,8 @@ describe('diffVersions', () => {
         const found = diff.changes.map((c) => [
           c.change,
           c.trackingNumber,
+          c.shipDate,
+          c.serviceLevel,
           c.oldBillingCost,
           c.newBillingCost,
         ]);

@@ -14,9 +14,8 @@ with billed as (
 named as (
     select
         key,
-        arg_max(tenant, row(coalesce(invoice_date, ''), loaded_at, invoice_id)) filter (where tenant is not null) as tenant,
-        arg_max(partner_tenant_id, row(coalesce(invoice_date, ''), first_seen_at, invoice_id))
-            filter (where partner_tenant_id is not null) as partner_tenant_id,
+        arg_max(tenant, row(coalesce(invoice_date, ''), loaded_at, invoice_id)) as tenant,
+        arg_max(partner_tenant_id, row(coalesce(invoice_date, ''), first_seen_at, invoice_id)) as partner_tenant_id,
         list_sort(list(distinct tenant) filter (where tenant is not null)) as names
     from billed
     group by key

@@ -4,7 +4,7 @@ create or replace view partners as
 select
     i.partner_id,
     arg_max(l.tenant, row(coalesce(i.invoice_date, ''), i.loaded_at, i.invoice_id))
-        filter (where i.invoice_level = 'partner' and l.tenant is not null) as partner,
+        filter (where i.invoice_level = 'partner') as partner,
     count(distinct i.tenant_id) as tenants,
     count(*) as invoices
 from internal.owned_invoices as i

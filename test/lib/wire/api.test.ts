@@ -93,6 +93,14 @@ test.each([
     }),
   ],
   ['without an end', (answer: object) => ({ ...answer, presignedUrlExpiresAt: null })],
+  [
+    'with an end in seconds since 1970',
+    (answer: object) => ({ ...answer, presignedUrlExpiresAt: 4_102_444_800 }),
+  ],
+  [
+    'with its hash in base64',
+    (answer: object) => ({ ...answer, fileHashSha256: Buffer.alloc(32, 0xaa).toString('base64') }),
+  ],
 ])('parseExportLocation reads one that is %s', (_, wrap) => {
   const answer = {
     presignedUrl: 'https://s.example/a?sig=1',
@@ -104,6 +112,20 @@ test.each([
   const { presignedUrlExpiresAt: _end, ...expected } = answer;
   expect(rest).toEqual({ ...expected, fileHashSha256: 'a'.repeat(64) });
   expect(Date.parse(end)).toBeGreaterThanOrEqual(Date.parse(answer.presignedUrlExpiresAt));
+});
+
+test.each([
+  ['the URL alone', '{"presignedUrl":"https://s.example/a"}', 'fileHashSha256'],
+  ['a relative URL', '{"presignedUrl":"/a.csv"}', 'presignedUrl'],
+  ['text after the JSON', '{"presignedUrl":"https://s.example/a"}<!-- cached -->', 'not JSON'],
+  [
+    'two sizes',
+    `{"presignedUrl":"https://s.example/a","fileHashSha256":"${'a'.repeat(64)}","fileSizeBytes":1,"fileSizeBytes":2}`,
+    'fileSizeBytes',
+  ],
+  ['an error', '{"error":"temporarily_unavailable","code":503}', 'presignedUrl'],
+])('parseExportLocation refuses %s', (_, body, message) => {
+  expect(() => parseExportLocation(bytes(body))).toThrow(message);
 });
 
 describe('parseDetails (spec 4.4, shape not shown)', () => {

@@ -3,7 +3,7 @@ import type { Imported, ImportRequest, LoadedRows } from '../../../lib/warehouse
 import type { InvoiceHeader } from '../../../lib/wire/invoice-event.ts';
 import type { WebhookStatus } from '../../../lib/wire/names.ts';
 import type { ImportDeps } from '../../../warehouse/import/import-files.ts';
-import { aCsv, anEvent, aWarehouse, INVOICE, sha256, type TestWarehouse } from '../support.ts';
+import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256, type TestWarehouse } from '../support.ts';
 import { importCsv, importDeps } from './support.ts';
 
 let t: TestWarehouse;
@@ -72,6 +72,30 @@ describe('importFile', () => {
     expect((await imported(first)).outcome).toMatchObject(again);
     expect((await imported(second)).outcome).toMatchObject({ version: 2, outrankedBy: null });
   });
+
+  test.each(['announced', 'named', 'chosen'] as const)(
+    'reports the %s file that counts beside another one',
+    async (proof) => {
+      // With the count and the total of the header.
+      const [first, second] = [aCsv(), aCsv([{ 'Carrier Zone': '7' }])];
+      if (proof === 'announced')
+        await t.record([anEvent('invoice_finalized', { fileHashSha256: sha256(first) })]);
+      if (proof === 'named') await loadCsv(t, first, { source: 'regenerate' });
+      else await imported(first);
+      if (proof === 'chosen') {
+        await imported(second);
+        const by = { invoiceId: INVOICE, by: 'ada', reason: 'confirmed', isDryRun: false };
+        await t.warehouse.decide({ kind: 'use-version', version: 1, ...by });
+      }
+      const outrankedBy = { version: 1, sha256: sha256(first), proof };
+      if (proof !== 'chosen')
+        expect((await imported(second, { dryRun: true })).outcome).toMatchObject({
+          outcome: 'checked',
+          outrankedBy,
+        });
+      expect((await imported(second)).outcome).toMatchObject({ version: 2, outrankedBy });
+    },
+  );
 
   test('keeps a refused file in quarantine until another file of the invoice is loaded', async () => {
     const bad = aCsv([{ 'Billing Cost': 'x' }]);

@@ -274,6 +274,15 @@ describe.each([
     );
   });
 
+  test('discrepancies names the invoice of each', async () => {
+    await expectView(
+      'select invoice_id, rule, partner_id from discrepancies',
+      rows.flatMap((row) =>
+        row.rules.map((rule) => ({ invoice_id: row.invoice_id, rule, partner_id: owner(row) })),
+      ),
+    );
+  });
+
   test('level_cross_check compares each shipment of tenants with that of the partner', async () => {
     const keyOf = ({ row, cells }: Line): string =>
       [owner(row), cells.tracking_number, cells.carrier, cells.ship_date, cells.currency_code].join('\t');

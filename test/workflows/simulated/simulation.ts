@@ -124,6 +124,8 @@ export class Simulation {
   onSignal: (name: string) => Promise<void> | undefined = () => undefined;
   /** Characters of the largest input of a run that continues another. */
   largestInput = 0;
+  /** Of one run; a history has a few events for each. */
+  mostCommands = 0;
   #now = START_MS;
   #inProgress = 0;
   readonly #toBegin = new Set<Run>();
@@ -277,11 +279,13 @@ export class Simulation {
 
   #close(run: Run, status: Run['status'], settle: () => void): void {
     if (run.status !== 'RUNNING') return;
+    this.mostCommands = Math.max(this.mostCommands, run.commands);
     run.status = status;
     settle();
   }
 
   #continue(run: Run, input: unknown): void {
+    this.mostCommands = Math.max(this.mostCommands, run.commands);
     this.largestInput = Math.max(this.largestInput, JSON.stringify(input).length);
     const next = this.#open(run, input);
     next.early.push(...run.early);
