@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text as readStream } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import type { Archive } from '../../archive/archive.ts';
@@ -22,6 +23,7 @@ import { type Run, verb } from '../verb.ts';
 import { withWriter } from '../writer.ts';
 
 interface ImportFlags {
+  readonly filesFrom?: string;
   readonly invoice?: string;
   readonly dryRun?: boolean;
   readonly acceptSpreadsheet?: boolean;
@@ -29,17 +31,19 @@ interface ImportFlags {
 
 export function command(): Command {
   return verb(
-    'import <file...>',
+    'import [file...]',
     'Loads invoice CSVs that were exported by hand. Needs neither Temporal nor a billing service.',
     'billsync import INV-000042.csv --dry-run',
   )
+    .option('--files-from <list>', 'read names of files from this file, one a line; - reads stdin')
     .option('--invoice <id>', 'id of the invoice; by default that of the first row')
     .option('--accept-spreadsheet', 'also load a file whose cells a spreadsheet seems to have changed')
     .option('--dry-run', 'check the file and load nothing')
     .ndjson()
     .audited()
-    .run(async ({ settings, output, flags }: Run<ImportFlags>, files: readonly string[]) => {
-      if (flags.invoice !== undefined && files.length > 1) {
+    .run(async ({ settings, output, flags }: Run<ImportFlags>, named: readonly string[]) => {
+      const paths = await filesOf([...named, ...(await listedNames(flags.filesFrom))]);
+      if (flags.invoice !== undefined && paths.length > 1) {
         throw new CliError(EXIT.usage, '--invoice needs a single file', {
           hint: 'import the files one by one',
         });
@@ -49,8 +53,6 @@ export function command(): Command {
           hint: 'the id is a UUID, not the number of the invoice',
         });
       }
-      const paths = files.map((file) => resolve(file));
-      for (const path of paths) await refuseFolder(path);
       const requests = paths.map((path) => ({
         path,
         invoiceId: flags.invoice ?? null,
@@ -62,14 +64,37 @@ export function command(): Command {
     });
 }
 
-async function refuseFolder(path: string): Promise<void> {
+async function listedNames(list: string | undefined): Promise<readonly string[]> {
+  if (list === undefined) return [];
+  const text = list === '-' ? await readStream(process.stdin) : await readFile(list, 'utf8');
+  return text.split(/\r?\n/).filter((name) => name !== '');
+}
+
+async function filesOf(names: readonly string[]): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const name of names) paths.push(...(await filesAt(resolve(name))));
+  if (paths.length > 0) return [...new Set(paths)];
+  throw new CliError(EXIT.usage, 'no file is named', {
+    hint: 'name CSV files or folders, or a list of them with --files-from LIST; - reads stdin',
+  });
+}
+
+/** A folder stands for the CSV files in it and below it, except those whose names begin with a point. */
+async function filesAt(path: string): Promise<readonly string[]> {
   const found = await stat(path);
-  if (found.isFile()) return;
-  const isFolder = found.isDirectory();
-  throw new CliError(EXIT.usage, `${path} is ${isFolder ? 'a folder' : 'not a regular file'}`, {
-    hint: isFolder
-      ? 'name the CSV files in it, e.g. FOLDER/*.csv'
-      : 'save what it holds as a file and name that',
+  if (found.isFile()) return [path];
+  if (!found.isDirectory())
+    throw new CliError(EXIT.usage, `${path} is not a regular file`, {
+      hint: 'save what it holds as a file and name that',
+    });
+  const below = await readdir(path, { recursive: true, withFileTypes: true });
+  const files = below
+    .filter((entry) => !entry.isDirectory() && /^[^.].*\.csv$/i.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort();
+  if (files.length > 0) return files;
+  throw new CliError(EXIT.usage, `${path} is a folder without a CSV file`, {
+    hint: 'name a folder with files that end in .csv, or the files themselves',
   });
 }
 

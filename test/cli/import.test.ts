@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
 import { makeCertificates } from '../support/foreign-billing.ts';
 import { listen } from '../support/listen.ts';
+import { billsync } from '../support/processes/billsync.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 import { aCsv, anEvent, aWarehouse, INVOICE, loadCsv, sha256 } from '../warehouse/support.ts';
 
@@ -29,6 +30,34 @@ await loadCsv(t, GENUINE);
 await t.warehouse.publish();
 await t.warehouse.close();
 afterAll(() => t.close());
+
+describe('files to import', () => {
+  test('are those of a folder and of a list, in the order of their names, each once', async () => {
+    const folder = join(t.dataDir, 'Exports 2026');
+    mkdirSync(join(folder, 'March.csv'), { recursive: true });
+    const ids = [1, 2, 3].map((n) => `33333333-3333-4333-8333-33333333333${n}`);
+    const names = ['Z.CSV', 'ä.csv', 'March.csv/1.csv'].map((name) => join(folder, name));
+    names.forEach((name, at) => {
+      writeFileSync(name, aCsv([{}], ids[at]));
+    });
+    for (const name of ['._Z.csv', 'notes.txt']) writeFileSync(join(folder, name), 'no invoice');
+    const importFiles = async (args: readonly string[], input: string) => {
+      const env = { BILLSYNC_DATA_DIR: t.dataDir };
+      const { stdout } = await billsync(['import', '--dry-run', '--json', ...args], { env, input });
+      return JSON.parse(stdout).map(({ file }: { readonly file: string }) => file);
+    };
+    const [z = '', umlaut = '', march = ''] = names;
+    const inOrder = [march, z, umlaut];
+    expect(await importFiles([folder], '')).toEqual(inOrder);
+    expect(await importFiles(['--files-from', '-'], `${z}\r\n\n${folder}\n`)).toEqual([z, march, umlaut]);
+    expect(await importFiles([umlaut, '--files-from', file('list', Buffer.from(z))], '')).toEqual([umlaut, z]);
+    for (const args of [[], ['--files-from', '/dev/null']])
+      expect(await run('import', ...args)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('--files-from LIST'),
+      });
+  });
+});
 
 describe('a file that is imported', () => {
   test('is refused over a file with a stronger proof, with both hashes and the command', async () => {
