@@ -50,7 +50,10 @@ describe('files to import', () => {
     const inOrder = [march, z, umlaut];
     expect(await importFiles([folder], '')).toEqual(inOrder);
     expect(await importFiles(['--files-from', '-'], `${z}\r\n\n${folder}\n`)).toEqual([z, march, umlaut]);
-    expect(await importFiles([umlaut, '--files-from', file('list', Buffer.from(z))], '')).toEqual([umlaut, z]);
+    expect(await importFiles([umlaut, '--files-from', file('list', Buffer.from(z))], '')).toEqual([
+      umlaut,
+      z,
+    ]);
     for (const args of [[], ['--files-from', '/dev/null']])
       expect(await run('import', ...args)).toMatchObject({
         exitCode: 2,
