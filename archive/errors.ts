@@ -3,10 +3,10 @@ import { EXIT, errorClass } from '../lib/errors.ts';
 export class ArchiveError extends errorClass({
   /** Nothing is written while the volume is away, because it would be hidden once the volume is mounted again. */
   'archive-away': {
-    message: 'The folder holds no archive any more',
+    message: 'The archive is no longer in its folder',
     exitCode: EXIT.unreachable,
     reaction: 'retry',
-    hint: 'mount its volume again',
+    hint: "mount the archive's volume again",
   },
   'archived-file-damaged': {
     message: "The archive's file %s is damaged: its bytes have the hash %s.",

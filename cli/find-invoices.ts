@@ -34,7 +34,7 @@ export async function idsOf(settings: Settings, named: readonly NamedInvoice[]):
     if (others.length === 0) return id;
     throw new CliError(EXIT.usage, `${others.length + 1} invoices have the number ${printable(name)}`, {
       subject: [id, ...others].join(', '),
-      hint: 'name one of them by its id',
+      hint: 'name one of these invoices by its id',
     });
   });
   return [...new Set(ids)];
@@ -83,7 +83,7 @@ function readCsv(text: string): NamedInvoice[] {
   if (others.length > 0)
     throw new CliError(EXIT.usage, `line 1 has ${others.length + 1} columns for the id of an invoice`, {
       subject: [column, ...others].map((at) => header[at]?.trim()).join(', '),
-      hint: 'keep one of them',
+      hint: 'keep one column for the id',
     });
   return rows.flatMap((row, index) => {
     const place = `row ${index + 1}`;
@@ -128,7 +128,7 @@ function readJson(text: string): NamedInvoice[] {
     const name = typeof entry === 'string' ? entry.trim() : '';
     if (name !== '') return { name, place };
     throw new CliError(EXIT.usage, `${place} names no invoice`, {
-      hint: 'use texts, or objects with invoice_id',
+      hint: 'write each invoice as a text, or as an object with invoice_id',
     });
   });
 }
@@ -157,7 +157,7 @@ export async function findInvoice(published: PublishedReader, idOrNumber: string
   if (others.length > 0) {
     throw new CliError(EXIT.usage, `${found.length} invoices have the number ${printable(idOrNumber)}`, {
       subject: found.map(({ invoice_id }) => String(invoice_id)).join(', '),
-      hint: 'name one of them by its id',
+      hint: 'name one of these invoices by its id',
     });
   }
   return invoice;

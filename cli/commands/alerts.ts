@@ -51,7 +51,7 @@ function explainCommand(): Command {
         const known = [...ALERT_NAMES].sort().join(', ');
         throw new CliError(EXIT.nothingMatched, 'there is no such alert', {
           subject: given,
-          hint: `there are ${known}`,
+          hint: `the alerts are ${known}`,
         });
       }
       const text = runbookSection(name);

@@ -62,7 +62,7 @@ function verifyCommand(): Command {
       if (verdict.problems.length === 0) return;
       throw new CliError(EXIT.checkFailed, 'the audit log was changed', {
         subject: (await userStore(settings.dataDir)).place(USER_FILES.audit),
-        hint: 'compare it with a backup; any user with write access to it can change it',
+        hint: 'compare the audit log with a backup; any user with write access to the log can change it',
       });
     });
 }

@@ -200,7 +200,7 @@ async function readIds(path: string): Promise<readonly NamedInvoice[]> {
   if (!isUtf8(bytes))
     throw new CliError(EXIT.usage, 'the file is not UTF-8', {
       subject: path,
-      hint: 'save it as "CSV UTF-8", or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
+      hint: 'save the file as "CSV UTF-8", or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE',
     });
   const named = readInvoices(bytes.toString('utf8'));
   if (named.length > 0) return named;

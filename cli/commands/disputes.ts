@@ -86,7 +86,7 @@ function stateCommand(): Command {
       const known = CLAIM_STATES.find((each) => each === state);
       if (known === undefined)
         throw new CliError(EXIT.usage, `there is no state ${printable(state)}`, {
-          hint: `use ${CLAIM_STATES.join(', ')}`,
+          hint: `a state is one of ${CLAIM_STATES.join(', ')}`,
         });
       await changeClaims(run, ids, known);
     },
@@ -158,7 +158,7 @@ function claimsNamed(claims: readonly ClaimWithStatus[], ids: readonly string[])
     const claim = claims.find((each) => each.id === id.toUpperCase());
     if (claim !== undefined) return claim;
     throw new CliError(EXIT.nothingMatched, `there is no claim ${printable(id)}`, {
-      hint: '`billsync disputes list` shows them',
+      hint: '`billsync disputes list` shows all claims',
     });
   });
 }
@@ -350,7 +350,7 @@ async function findFoundLines(
   const finding = FINDING_NAMES.find((each) => each === name);
   if (finding === undefined)
     throw new CliError(EXIT.usage, `there is no finding ${printable(name)}`, {
-      hint: `use ${FINDING_NAMES.join(', ')}`,
+      hint: `a finding is one of ${FINDING_NAMES.join(', ')}`,
     });
   const { rates, weights, tracking, param, timeout, reason } = flags;
   const { lines, notes } = await disputes.find({

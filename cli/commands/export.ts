@@ -55,7 +55,7 @@ async function checkTarget(target: string, flags: ExportFlags): Promise<void> {
   if (there.length === 0 || flags.yes === true) return;
   throw new CliError(EXIT.usage, `the output folder has ${there.join(' and ')} already`, {
     subject: target,
-    hint: 'name another, or add --yes to replace them',
+    hint: 'name another folder, or add --yes to replace its files',
   });
 }
 

@@ -89,7 +89,7 @@ function liftCommand(): Command {
         const { holds } = await readRetention(archive);
         if (!holds.some((hold) => hold.holdId === holdId)) {
           throw new CliError(EXIT.nothingMatched, `there is no hold ${printable(holdId)}`, {
-            hint: '`billsync hold list` shows them',
+            hint: '`billsync hold list` shows all holds',
           });
         }
         if (flags.dryRun === true) return output.note(`Would lift ${holdId}.`);

@@ -85,7 +85,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
   if (found.isFile()) return [path];
   if (!found.isDirectory())
     throw new CliError(EXIT.usage, `${path} is not a regular file`, {
-      hint: 'save what it holds as a file and name that',
+      hint: 'save its content as a file, and name that file',
     });
   const below = await readdir(path, { recursive: true, withFileTypes: true });
   const files = below

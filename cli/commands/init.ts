@@ -40,7 +40,7 @@ function init(command: Command): void {
   if (flags.yes !== true && existsSync(path)) {
     throw new CliError(EXIT.usage, 'the settings file exists', {
       subject: path,
-      hint: 'add --yes to replace it, or --config FILE to write another',
+      hint: 'add --yes to replace the file, or name another one with --config FILE',
     });
   }
   withPathInErrors(path, () => writeFileSync(path, content, { mode: 0o600 }));

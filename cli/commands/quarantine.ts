@@ -102,7 +102,7 @@ async function find(quarantine: Quarantine, id: string) {
   const found = /^[df]-[0-9a-f]{16}$/.test(id) ? await quarantine.show(id) : null;
   if (found !== null) return found;
   throw new CliError(EXIT.nothingMatched, `nothing in quarantine has the id ${printable(id)}`, {
-    hint: '`billsync quarantine list` shows what there is',
+    hint: '`billsync quarantine list` shows all items',
   });
 }
 

@@ -133,7 +133,7 @@ function checkFlags({ tenant = [], allTenants, format, json, ...flags }: Flags):
     throw new CliError(EXIT.usage, '--json needs one tenant, or --all-tenants');
   if (format === undefined && json !== true)
     throw new CliError(EXIT.usage, 'a statement needs --format, or --json for its amounts', {
-      hint: `one of ${FORMATS.join(', ')}`,
+      hint: `a format is one of ${FORMATS.join(', ')}`,
     });
 }
 

@@ -163,7 +163,7 @@ function importCommand(): Command {
       output.note(`${flags.dryRun === true ? 'Would store' : 'Stored'} ${counted(added, 'file')}.`);
       if (differing.length === 0) return;
       throw new CliError(EXIT.checkFailed, `files that differ stay as they are: ${differing.join(', ')}`, {
-        hint: 'compare them; `billsync user-files put` replaces files of rules and tables',
+        hint: 'compare both versions; `billsync user-files put` replaces files of rules and tables',
       });
     });
 }
@@ -174,7 +174,7 @@ async function givenFile(name: string) {
   if (found !== undefined) return found;
   throw new CliError(EXIT.usage, 'there is no such file of rules or table', {
     subject: name,
-    hint: `take ${GIVEN_FILES.map(({ path }) => path).join(', ')}`,
+    hint: `a file is one of ${GIVEN_FILES.map(({ path }) => path).join(', ')}`,
   });
 }
 
@@ -193,6 +193,6 @@ function differences(stored: Buffer | null, given: Buffer): readonly string[] {
 function noSuchFile(name: string): CliError {
   return new CliError(EXIT.nothingMatched, 'there is no such file', {
     subject: name,
-    hint: '`billsync user-files list` shows them',
+    hint: '`billsync user-files list` shows all files',
   });
 }

@@ -103,7 +103,7 @@ async function verifyCopy(folder: string, output: Output): Promise<void> {
   if (!existsSync(join(folder, 'events'))) {
     throw new CliError(EXIT.nothingMatched, 'this is not a copy of an archive', {
       subject: folder,
-      hint: 'name the folder with events/, files/ and facts/',
+      hint: "name the archive's folder, which has events/, files/ and facts/",
     });
   }
   const { openFolderArchive } = await import('../../archive/folder-archive.ts');

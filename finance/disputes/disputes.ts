@@ -216,6 +216,6 @@ function changedMeanwhile({ id, version, state, history }: Claim): ClaimError {
   const last = history.at(-1);
   const message = `Claim ${id} has changed: ${last?.by} made it version ${version} (${state}) at ${last?.at}`;
   return new ClaimError('claim-changed', [message], {
-    hint: 'nothing was changed now: read it again, then decide',
+    hint: 'nothing was changed: read the claim again, then decide',
   });
 }

@@ -11,7 +11,7 @@ export class TemporalError extends errorClass({
   'temporal-unreachable': {
     message: 'Temporal at %s does not answer.',
     exitCode: EXIT.unreachable,
-    hint: 'start it, or correct TEMPORAL_ADDRESS',
+    hint: 'start that server, or correct TEMPORAL_ADDRESS',
   },
   /** No key is made for a Temporal of others, because it would be unknown to the other machines. */
   'encryption-key-missing': {
@@ -23,7 +23,7 @@ export class TemporalError extends errorClass({
   'port-taken': {
     message: 'Another process listens at %s.',
     exitCode: EXIT.locked,
-    hint: 'end it, or set TEMPORAL_ADDRESS to a free port',
+    hint: 'end that process, or set TEMPORAL_ADDRESS to a free port',
   },
   /** The server ended before it answered, so another start is safe; usually another process took one of its ports. */
   'temporal-ended': {

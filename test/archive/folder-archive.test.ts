@@ -31,7 +31,7 @@ describe('a volume that is not mounted any more', () => {
     await mkdir(root);
     const event = anArchivedEvent();
     const fact = { kind: 'discard', at: event.receivedAt, id: 'd-1', note: '' } as unknown as Fact;
-    await expect(archive.putEvent(event)).rejects.toThrow('The folder holds no archive any more');
+    await expect(archive.putEvent(event)).rejects.toThrow('The archive is no longer in its folder');
     await expect(archive.putFact(fact)).rejects.toThrow(ArchiveError);
     const file = { sha256: '0'.repeat(64), sizeBytes: 1 } as unknown as ArchivedFile;
     await expect(archive.putFile(join(root, 'file.csv'), file)).rejects.toThrow(ArchiveError);
@@ -53,7 +53,7 @@ describe('a volume that is not mounted at the start', () => {
     await writeFile(path, '');
     await expect(opened()).rejects.toThrow(ArchiveError);
     await mkdir(join(place, 'lost+found'), { recursive: true });
-    await expect(opened()).rejects.toThrow('The folder holds no archive any more');
+    await expect(opened()).rejects.toThrow('The archive is no longer in its folder');
     expect(await readdir(place)).toEqual(['lost+found']);
     await rm(path);
     await (await opened()).close();
