@@ -221,10 +221,9 @@ export function lakeCheck(warehouse: Pick<Warehouse, 'blockedBy'>): StateCheck {
     component: 'lake locks',
     isOutside: true,
     everyMs: 10 * SECOND_MS,
-    alert: { key: 'lake/blocked', title: 'Loading waits for another process' },
+    alert: { key: 'lake/blocked', title: 'Loading waits' },
     async readState() {
-      // The loads themselves report that PostgreSQL does not answer.
-      const holder = await warehouse.blockedBy().catch(() => null);
+      const holder = await warehouse.blockedBy();
       return holder === null ? HEALTHY : { isHealthy: false, detail: `It waits for ${holder}.` };
     },
   };

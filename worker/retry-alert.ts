@@ -120,12 +120,25 @@ export function createRetryAlert({
     interceptor: (context) => ({
       inbound: {
         async execute(input, next) {
+          let isLate = false;
+          context.cancelled.catch(() => {
+            const { timedOut = false, notFound = false } = context.cancellationDetails ?? {};
+            // Temporal repeats an attempt that has exceeded its limit, whatever it returns afterwards.
+            isLate = timedOut || notFound;
+            if (isLate)
+              recordFailure(
+                context,
+                new Error(
+                  `it takes longer than its limit of ${context.info.startToCloseTimeoutMs / 1_000} s`,
+                ),
+              );
+          });
           try {
             const result = await next(input);
-            if (failing.size > 0) recordSuccess(context.info, result);
+            if (failing.size > 0 && !isLate) recordSuccess(context.info, result);
             return result;
           } catch (error) {
-            recordFailure(context, error);
+            if (!isLate) recordFailure(context, error);
             throw error;
           }
         },

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { createRetryAlert } from '../../worker/retry-alert.ts';
@@ -54,6 +56,22 @@ test('raises an alert that names the invoice of a repeatedly failing step', asyn
   expect([...open.keys()]).toEqual([]);
   await attempt('three', 3, fails, 'lookUpInvoice');
   await attempt('three', 4, givesUp, 'lookUpInvoice');
+  expect([...open.keys()]).toEqual([]);
+
+  // An attempt that exceeds its limit is repeated, and so are all others that take as long.
+  const slow = new MockActivityEnvironment({
+    ...{ activityType: 'recordEvent', scheduledTimestampMs: began, startToCloseTimeoutMs: 60_000 },
+    workflowExecution: { workflowId: 'invoice/test/p/six', runId: 'r' },
+  });
+  await slow.run(async () => {
+    const { inbound } = retries.interceptor(Context.current());
+    return inbound?.execute?.({ args: [], headers: {} }, async () => {
+      slow.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
+      await setImmediate();
+    });
+  });
+  expect(open.get('retries')?.detail).toContain('six (recordEvent: it takes longer than its limit of 60 s)');
+  await attempt('six', 2, async () => 'recorded', 'recordEvent');
   expect([...open.keys()]).toEqual([]);
 
   // Another worker goes on with the step; only Temporal knows how it ends.

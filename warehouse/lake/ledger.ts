@@ -127,6 +127,8 @@ const IDLE_LIMIT_MS = 60_000;
 const LOCK_LIMIT_MS = 10 * 60_000;
 const PRESENT_AGAIN_MS = 1_000;
 const BLOCKED_AFTER_MS = 20_000;
+/** A connection and two statements take less, also over a line with a second each way. */
+const ANSWER_MS = 10_000;
 
 export interface LedgerTransaction extends Statements {
   /** The lock is held until the transaction ends. */
@@ -167,6 +169,9 @@ export class Ledger implements Ledgers {
   /** The connection of the presence, which one caller uses at a time; null while there is none. */
   #present: { readonly client: pg.PoolClient; readonly drop: () => void } | null = null;
   readonly #presentTurn = createSemaphore(1);
+  #asking: Promise<string | null> | null = null;
+  /** Epoch milliseconds of the first question that PostgreSQL has not answered; null while it answers. */
+  #silentSinceMs: number | null = null;
   #onReplaced: ((error: WarehouseError) => void) | undefined;
 
   /**
@@ -307,10 +312,29 @@ export class Ledger implements Ledgers {
   }
 
   /**
-   * Names the processes that hold locks for which this one has waited too long; null when there is none. PostgreSQL ends the
-   * ledger's connections of a frozen process; those of its DuckDB, which may be idle for as long as a load takes, are ended here.
+   * Names what this process has waited for too long: the processes that hold its locks, or PostgreSQL, which does not answer; null
+   * when there is nothing.
    */
   async blockedBy(): Promise<string | null> {
+    this.#asking ??= this.#holders().finally(() => {
+      this.#asking = null;
+    });
+    const silence = sleep(Math.min(ANSWER_MS, this.#blockedAfterMs), undefined, { ref: false });
+    const holders = await Promise.race([this.#asking.catch(() => undefined), silence]);
+    if (holders !== undefined) {
+      this.#silentSinceMs = null;
+      return holders;
+    }
+    this.#silentSinceMs ??= Date.now();
+    if (Date.now() - this.#silentSinceMs < this.#blockedAfterMs) return null;
+    return `PostgreSQL, which has not answered since ${new Date(this.#silentSinceMs).toISOString()}`;
+  }
+
+  /**
+   * PostgreSQL ends the ledger's connections of a frozen process; those of its DuckDB, which may be idle for as long as a load takes,
+   * are ended here.
+   */
+  async #holders(): Promise<string | null> {
     const seconds = this.#blockedAfterMs / 1_000;
     await this.all('end-frozen-writers', { class: LOCK.presence, seconds });
     const found = await this.all('blocked-by', { name: this.#name, seconds });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -14,6 +15,7 @@ import { currentGeneration, moveTo } from '../../../warehouse/lake/generation.ts
 import { ingestLake } from '../../../warehouse/lake/lake-store.ts';
 import { Ledger } from '../../../warehouse/lake/ledger.ts';
 import { lakeCheck } from '../../../worker/checks.ts';
+import { startDelayProxy } from '../../bench/support/delay-proxy.ts';
 import { memoryAlerts } from '../../support/memory-alerts.ts';
 import { aCsv, aWarehouse, loadCsv, makeDataDir } from '../support.ts';
 import { type LakeServer, type LakeTestSettings, queryLake, startLakeServer } from './support.ts';
@@ -70,12 +72,45 @@ test('takes the invoice from a frozen process, not from a slow one', async () =>
   }
 });
 
-test('raises an alert that names the holder of a lock', async () => {
-  const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
+/** The alerts that are open after the check of the ledger's worker, which repeats it every few seconds. */
+function watch(ledger: Ledger) {
   const { alerts, open } = memoryAlerts();
   const health = createHealth();
-  const check = reportedCheck(lakeCheck({ blockedBy: () => waiting.blockedBy() }), { health, alerts });
-  const run = () => check.run(new AbortController().signal);
+  const check = reportedCheck(lakeCheck({ blockedBy: () => ledger.blockedBy() }), { health, alerts });
+  const isHealthy = () => health.report().components['lake locks']?.isHealthy;
+  return { open, isHealthy, run: () => check.run(new AbortController().signal) };
+}
+
+test('raises an alert while PostgreSQL accepts connections and does not answer', async () => {
+  const { port } = server.postgres;
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket));
+  const away = await new Promise<number>((resolve) =>
+    silent.listen(0, '127.0.0.1', () => resolve((silent.address() as AddressInfo).port)),
+  );
+  const catalog = settings.warehouse.catalog.replace(`port=${port}`, `port=${away}`);
+  const ledger = new Ledger(readCatalogAddress(catalog), { generation: 1, blockedAfterMs: 200 });
+  const { open, isHealthy, run } = watch(ledger);
+  await run();
+  expect(open.size).toBe(0);
+  await setTimeout(300);
+  await run();
+  expect(open.get('lake/blocked')?.detail).toMatch(/PostgreSQL, which has not answered since \d{4}-/);
+  expect(isHealthy()).toBe(false);
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+  const proxy = await startDelayProxy(port, 0, away);
+  await vi.waitFor(async () => {
+    await run();
+    expect(open.size).toBe(0);
+  }, 60_000);
+  await ledger.close();
+  await proxy.stop();
+});
+
+test('raises an alert that names the holder of a lock', async () => {
+  const [holder, waiting] = [ledgerOf({ role: 'rebuild' }), ledgerOf({ blockedAfterMs: 100 })];
+  const { open, isHealthy, run } = watch(waiting);
   const [locked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = holder.onInvoices([INVOICE], () => {
     locked.resolve();
@@ -88,14 +123,14 @@ test('raises an alert that names the holder of a lock', async () => {
       await run();
       expect(open.get('lake/blocked')?.detail).toContain(`billsync rebuild ${hostname()} pid ${process.pid}`);
     }, 20_000);
-    expect(health.report().components['lake locks']?.isHealthy).toBe(false);
+    expect(isHealthy()).toBe(false);
   } finally {
     held.resolve();
   }
   await Promise.all([holding, taking]);
   await run();
   expect(open.size).toBe(0);
-  expect(health.report().components['lake locks']?.isHealthy).toBe(true);
+  expect(isHealthy()).toBe(true);
   await holder.close();
   await waiting.close();
 });
