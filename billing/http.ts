@@ -189,7 +189,7 @@ const REFUSED_IN_A_ROW = 3;
  * Times are those of `performance.now()`. A refusal is about its file or invoice only, until the host refuses others too without
  * another answer in between.
  */
-function createPauses() {
+export function createPauses() {
   const hosts = new Map<string, { readonly pauses: Map<string, Pause>; readonly inARow: Set<string> }>();
   return {
     answered({ host, path }: Subject, status: number, retryAfter: string | undefined): void {
@@ -211,7 +211,11 @@ function createPauses() {
     of({ host, path }: Subject): Pause | null {
       const { pauses, inARow } = hosts.get(host) ?? {};
       if (pauses === undefined || inARow === undefined) return null;
-      const own = pauses.get(nameOf(path)) ?? pauses.get('') ?? null;
+      const nowMs = performance.now();
+      const isOpen = (pause: Pause | undefined): pause is Pause =>
+        pause !== undefined && pause.untilMs > nowMs;
+      // A pause of its own that is over does not hide that of the service.
+      const own = [pauses.get(nameOf(path)), pauses.get('')].find(isOpen) ?? null;
       if (own !== null || inARow.size < REFUSED_IN_A_ROW) return own;
       const confirmed = [...inARow].flatMap((name) => pauses.get(name) ?? []);
       return confirmed.toSorted((a, b) => a.untilMs - b.untilMs)[0] ?? null;

@@ -46,6 +46,20 @@ function watched(): Watched {
   };
 }
 
+test('an address that goes on guessing is not forgotten for many that guess once', async () => {
+  const { logins, waits, waitedMs } = watched();
+  const guess = async (address: string): Promise<void> => {
+    const failed = logins.failed(address);
+    for (const wait of waits.splice(0)) wait();
+    await failed;
+  };
+  for (let n = 0; n < 20_000; n += 1) {
+    if (n % 2_000 === 0) await guess('203.0.113.7');
+    await guess(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+  }
+  expect(waitedMs.at(-1)).toBe(2_000);
+});
+
 test('delays 300 wrong passwords, with one line and one alert, and refuses the address while 20 of its guesses wait', async () => {
   const { logins, waits, waitedMs, logged, raised } = watched();
   const compared: Promise<void>[] = [];

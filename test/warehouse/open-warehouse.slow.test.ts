@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LoadFact } from '../../warehouse/ledger/ingest.ts';
 import { openWarehouse } from '../../warehouse/open-warehouse.ts';
 import { startPublisher } from '../../warehouse/publication-loop.ts';
 import { eventually } from '../support/eventually.ts';
-import { everything, playStory } from './story.ts';
+import { playStory } from './story.ts';
 import {
   aCsv,
   aWarehouse,
@@ -22,33 +22,6 @@ beforeEach(async () => {
   t = await aWarehouse();
 });
 afterEach(() => t.close());
-
-const whole = () => everything(join(t.dataDir, 'reports.duckdb'), (sql) => t.query(sql));
-
-test('completes a replay of the archive that an earlier start left unfinished', async () => {
-  const ids = [1, 2, 3].map((n) => `55555555-5555-4555-8555-00000000000${n}`);
-  for (const invoiceId of ids) await loadCsv(t, aCsv([{}], invoiceId), { invoiceId });
-  const before = await whole();
-  await t.warehouse.close();
-  for (const ending of ['', '.wal']) rmSync(join(t.dataDir, `warehouse.duckdb${ending}`), { force: true });
-  const { reread } = t.archive;
-  let calls = 0;
-  Object.assign(t.archive, {
-    reread: async (sha256: string) => {
-      calls += 1;
-      if (calls === 2) throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
-      return reread(sha256);
-    },
-  });
-  await expect(t.reopen()).rejects.toThrow('the disk is gone');
-  Object.assign(t.archive, { reread });
-  await t.reopen();
-  expect(await t.drift()).toEqual([]);
-  expect(await whole()).toEqual(before);
-  await t.warehouse.close();
-  Object.assign(t.archive, { reread: () => Promise.reject(new Error('nothing is left to repeat')) });
-  await t.reopen();
-});
 
 describe('openWarehouse', () => {
   const open = (settings = t.settings) => openWarehouse({ settings, archive: t.archive, log: silent });
@@ -71,43 +44,6 @@ describe('openWarehouse', () => {
     const opening = open({ ...t.settings, environment: 'production' });
     await expect(opening).rejects.toMatchObject({ code: 'environment-mismatch' });
   });
-
-  test('catches up with an archive that is ahead, loads included', async () => {
-    await t.warehouse.publish();
-    await t.warehouse.close();
-    const path = join(t.dataDir, 'warehouse.duckdb');
-    copyFileSync(path, `${path}.old`);
-    await t.reopen();
-    await playStory(t);
-    const before = await whole();
-    await t.warehouse.close();
-    copyFileSync(`${path}.old`, path);
-    rmSync(`${path}.wal`, { force: true });
-    await t.reopen();
-    expect(await whole()).toEqual(before);
-  });
-
-  test.each(['no publication', 'a publication'])(
-    'records a load in the archive after a crash between commit and fact, with %s',
-    async (which) => {
-      const putFact = t.archive.putFact;
-      Object.assign(t.archive, {
-        putFact: async () => {
-          throw new Error('crash between commit and fact');
-        },
-      });
-      await expect(loadCsv(t, aCsv())).rejects.toThrow('crash');
-      if (which === 'a publication') await t.warehouse.publish();
-      Object.assign(t.archive, { putFact });
-      await t.reopen();
-      const facts = [];
-      for await (const fact of t.archive.facts()) facts.push(fact);
-      expect(facts).toMatchObject([
-        { kind: 'load', invoiceId: INVOICE, version: 1, loadId: 1, billingCost: '9.1600' },
-      ]);
-      expect(await t.drift()).toEqual([]);
-    },
-  );
 
   test('records loads that were numbered before and committed after a publication, when their facts are lost', async () => {
     const slow = (invoiceId: string) => loadCsv(t, manyRecords(19_000, [{}], invoiceId), { invoiceId });
@@ -134,18 +70,6 @@ describe('openWarehouse', () => {
     for await (const fact of t.archive.facts()) if (fact.kind === 'load') loaded.push(fact.invoiceId);
     expect(loaded.toSorted()).toEqual([INVOICE, first, ...batch].toSorted());
   });
-});
-
-test('a rebuild returns the same rows in every view from the archive alone', async () => {
-  await playStory(t);
-  const before = await whole();
-  const { sequence } = await t.warehouse.publish();
-  const rebuilt = await t.rebuild();
-  expect(rebuilt).toMatchObject({ loads: 7, events: 3, publication: { sequence: sequence + 1 } });
-  expect(rebuilt.movedAside && existsSync(rebuilt.movedAside)).toBe(true);
-  expect(await whole()).toEqual(before);
-  expect(await t.drift()).toEqual([]);
-  expect(await loadCsv(t, aCsv([{ 'Billing Cost': '7' }]))).toMatchObject({ loadId: 8, version: 3 });
 });
 
 test('verify reads each load once unless it is full', async () => {

@@ -1,8 +1,8 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openFolderArchive } from '../../archive/folder-archive.ts';
-import { dryRunRebuild, openWarehouse, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
+import { dryRunRebuild, rebuildWarehouse } from '../../warehouse/open-warehouse.ts';
 import type { RebuildOptions, RebuildOutcome } from '../../warehouse/rebuild.ts';
 import { RebuildLossError } from '../../warehouse/rebuild.ts';
 import {
@@ -123,17 +123,6 @@ test('replaces nothing from the wrong archive', async () => {
   ]);
 });
 
-test('records a load that a crash kept from the archive, and keeps it', async () => {
-  const { putFact } = t.archive;
-  Object.assign(t.archive, { putFact: () => Promise.reject(new Error('crash between commit and fact')) });
-  await expect(loadCsv(t, aCsv([{}, {}, {}]))).rejects.toThrow('crash');
-  Object.assign(t.archive, { putFact });
-  await t.warehouse.close();
-  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 3, losses: [] });
-  const warehouse = await t.reopen();
-  expect(await warehouse.invoice(INVOICE)).toMatchObject({ loadedVersion: 2, shipments: 3 });
-});
-
 test('reports in a dry run what a rebuild would make, and replaces nothing', async () => {
   await expect(dryRunRebuild(options())).rejects.toMatchObject({ code: 'warehouse-locked' });
   await t.warehouse.close();
@@ -145,28 +134,6 @@ test('reports in a dry run what a rebuild would make, and replaces nothing', asy
   expect(await shipments()).toEqual(before);
   expect(existsSync(join(t.dataDir, 'run', 'aside'))).toBe(false);
   expect(existsSync(join(t.dataDir, 'warehouse.duckdb.rebuilding'))).toBe(false);
-});
-
-test('starts over after a rebuild that was killed', async () => {
-  await t.warehouse.close();
-  const before = await shipments();
-  const draft = join(t.dataDir, 'warehouse.duckdb.rebuilding');
-  copyFileSync(join(t.dataDir, 'warehouse.duckdb'), draft);
-  writeFileSync(`${draft}.wal`, 'half a log');
-  expect(await rebuildWarehouse(options())).toMatchObject({ loads: 2, losses: [], holdsLess: false });
-  expect(await shipments()).toEqual(before);
-});
-
-test('removes the leftovers of a dead rebuild when the warehouse is opened', async () => {
-  const left = ['warehouse.duckdb.rebuilding', 'warehouse.duckdb.rebuilding.wal'].map((name) =>
-    join(t.dataDir, name),
-  );
-  for (const path of left) writeFileSync(path, 'half a warehouse');
-  const opening = openWarehouse({ settings: t.settings, archive: t.archive, log: silent });
-  await expect(opening).rejects.toMatchObject({ code: 'warehouse-locked' });
-  expect(left.map((path) => existsSync(path))).toEqual([true, true]);
-  await t.reopen();
-  expect(left.map((path) => existsSync(path))).toEqual([false, false]);
 });
 
 test('counts a lost and reloaded file once, also after the next rebuild', async () => {

@@ -75,8 +75,10 @@ async function play(drawn: readonly Act[]): Promise<void> {
         world.archiveFails -= 1;
         throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
       }
+      const stored = await parts.archive.putEvent(event);
+      await new Promise((wake) => setTimeout(wake, 2));
       steps.push(`archive ${event.eventId}`);
-      return parts.archive.putEvent(event);
+      return stored;
     },
   };
   const send = async (event: InvoiceEvent): Promise<void> => {

@@ -303,8 +303,8 @@ async function moveCursor(
 
 /** Inserts events and returns those that were not in the ledger, or only as quarantined. */
 export async function insertEvents(session: Statements, events: readonly ArchivedEvent[]): Promise<Taken> {
-  // A statement must not have an id twice; the first record is the one that the archive keeps.
-  const byId = new Map(events.toReversed().map((event) => [event.eventId, event]));
+  // A statement must not have an id twice. The last record is what the archive has by now: a refused event may just have been accepted.
+  const byId = new Map(events.map((event) => [event.eventId, event]));
   const params = { event_ids: wellFormedJson([...byId.keys()]) };
   const areKnown = (await session.all('are-events-known', params)).length > 0;
   const known = areKnown ? await session.all('known-events', params) : [];

@@ -48,6 +48,17 @@ describe('ingestArchive', () => {
     expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'voided' });
   });
 
+  test('has an event that is accepted while its refusal is read', async () => {
+    const accepted = anEvent('invoice_created');
+    const refused = { ...accepted, verdict: 'quarantined', event: null } as const;
+    const events = async function* () {
+      for (const [at, event] of [refused, accepted].entries()) yield { event, cursor: `${at}` };
+    };
+    Object.assign(t.archive, { events });
+    expect(await t.warehouse.ingestArchive()).toEqual({ events: 1 });
+    expect(await t.warehouse.invoice(INVOICE)).toMatchObject({ state: 'draft' });
+  });
+
   test('keeps a test event in events and out of invoices (spec 6, rule 4)', async () => {
     await t.archive.putEvent(anEvent('invoice_finalized', { verdict: 'test' }));
     const duplicate = anEvent('invoice_created', {

@@ -70,22 +70,3 @@ describe('inside its transaction a load', () => {
     await expect(loadCsv(t, aCsv())).rejects.toMatchObject({ code: 'load-lost' });
   });
 });
-
-test('a load whose fact a crash prevented is recorded when the warehouse is opened, and survives a rebuild', async () => {
-  const { putFact } = t.archive;
-  const spy = vi.spyOn(t.archive, 'putFact').mockImplementation(async (fact) => {
-    if (fact.kind === 'load') throw new Error('killed');
-    return putFact(fact);
-  });
-  await loadCsv(t, aCsv()).catch(() => undefined);
-  spy.mockRestore();
-  await t.reopen();
-  const facts = await Array.fromAsync(t.archive.facts(), ({ kind }) => kind);
-  expect(facts.filter((kind) => kind === 'load')).toHaveLength(1);
-  const shipments = 'select invoice_id::varchar as id, billing_cost::varchar as cost from shipments';
-  const before = await t.query(shipments);
-  expect(before).toHaveLength(1);
-  expect(await t.drift()).toEqual([]);
-  expect((await t.rebuild()).losses).toEqual([]);
-  expect(await t.query(shipments)).toEqual(before);
-});

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import fs from 'node:fs';
 import { readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -30,24 +28,6 @@ function anEntry(over: Partial<InboxEntry> = {}): InboxEntry {
 const body = Buffer.from('{"a":"\u00fc"}\n\n{}');
 
 describe('inbox', () => {
-  test('flushes the name of a delivery before it accepts it', async () => {
-    const { openSync } = fs;
-    const opened: string[] = [];
-    fs.openSync = (...args) => {
-      opened.push(String(args[0]));
-      return openSync(...args);
-    };
-    syncBuiltinESMExports();
-    try {
-      await inbox.accept(anEntry(), body);
-    } finally {
-      fs.openSync = openSync;
-      syncBuiltinESMExports();
-    }
-    // A folder is opened only to flush the names in it.
-    expect(opened).toContain(join(root, 'pending'));
-  });
-
   test('accepts one of 60 concurrent deliveries through two inboxes', async () => {
     const other = await openInbox(root);
     const entry = anEntry();

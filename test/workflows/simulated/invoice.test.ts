@@ -405,6 +405,8 @@ describe('a rejected file', () => {
       reason: 'line 17, column Billing Cost',
     });
     await act(life);
+    // At once, not with the next request for a repaired file.
+    await life.simulation.until(async () => !(await life.isOpen()), '1 min');
     expect(await life.result()).toMatchObject({ state });
     expect(life.timesOf('clearNeedsAttention')).toHaveLength(1);
   });
