@@ -158,6 +158,8 @@ export interface Publication {
   readonly invoices: number;
   readonly shipments: number;
   readonly removedWal?: string | null;
+  /** The bytes that the copy wrote: 0 where the file system shares the blocks of both files; absent over a lake. */
+  readonly copiedBytes?: number;
 }
 
 export interface Drift {

@@ -1,6 +1,6 @@
 /**
  * Publishes within 2 s when the writer is idle and within 10 s when it is busy. Pauses grow with the duration of the last
- * publication, so that publishing takes a tenth of the time.
+ * publication, so that publishing takes a tenth of the time; after a copy of a large file they are as long as its bytes need.
  */
 
 import type { Logger } from '../lib/log/log.ts';
@@ -16,6 +16,8 @@ export interface PublisherOptions {
   readonly quietMs?: number;
   /** The longest time that a change waits under load. */
   readonly maxDelayMs?: number;
+  /** Copies write at most so many bytes a second on average; a shared copy writes none. */
+  readonly bytesPerSecond?: number;
   readonly onPublished?: (publication: Publication) => void;
   /** For records without a load (test events, duplicates); 0: never. */
   readonly ingestEveryMs?: number;
@@ -38,6 +40,7 @@ export function publicationGauges(metrics: Metrics): (publication: Publication) 
 
 export function startPublisher(warehouse: PublishedWarehouse, options: PublisherOptions) {
   const { log, metrics, quietMs = 400, maxDelayMs = 4_000, ingestEveryMs = 1_000 } = options;
+  const { bytesPerSecond = Number.POSITIVE_INFINITY } = options;
   const updateGauges = metrics && publicationGauges(metrics);
   const seconds = metrics?.histogram('publication_seconds');
   const failed = metrics?.counter('publication_failures_total');
@@ -76,7 +79,8 @@ export function startPublisher(warehouse: PublishedWarehouse, options: Publisher
       failures = 0;
       // A change right now waits for the pause and the next publication.
       const maxPauseMs = Math.max(maxDelayMs, maxDelayMs * MAX_WAIT_FACTOR - 2 * took);
-      earliest = Date.now() + Math.min(took * PAUSE_FACTOR, maxPauseMs);
+      const copyMs = (1_000 * (publication.copiedBytes ?? 0)) / bytesPerSecond - took;
+      earliest = Date.now() + Math.max(Math.min(took * PAUSE_FACTOR, maxPauseMs), copyMs);
       if (firstChange === null) unseenSince = null;
       updateGauges?.(publication);
       seconds?.observe(took / 1000);

@@ -1,10 +1,11 @@
 /** The checkpoint comes first, since a copy would lack the contents of the WAL. */
 
 import { constants } from 'node:fs';
-import { chmod, copyFile, open, rename, rm } from 'node:fs/promises';
+import { chmod, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { leftWal, refuseLeftWal } from '../lib/files/damaged-database.ts';
 import { exists } from '../lib/files/durable-files.ts';
+import { copyOrShare } from '../lib/files/files.ts';
 import { messageOf } from '../lib/system-errors.ts';
 import type { Publication } from '../lib/warehouse-requests.ts';
 import { Database } from './duckdb/database.ts';
@@ -65,7 +66,7 @@ async function copyAlone(
     await session.checkpoint();
     const proof = await session.first('publication-proof');
     const last = await session.first('last-publication');
-    await copyFile(database.path, copyPath, constants.COPYFILE_FICLONE);
+    const copiedBytes = await copyOrShare(database.path, copyPath);
     return {
       proof,
       publication: {
@@ -73,6 +74,7 @@ async function copyAlone(
         publishedAt: String(last.published_at),
         invoices: Number(last.invoices),
         shipments: Number(last.shipments),
+        copiedBytes,
       },
     };
   });

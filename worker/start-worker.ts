@@ -149,7 +149,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const traced = activeTracing()?.publications();
     warehouse.onChange(() => traced?.recordChange());
     const publisher = startPublisher(reportPublisherFailures(warehouse, sinks), {
-      ...{ log, metrics },
+      ...{ log, metrics, bytesPerSecond: settings.publishMegabytes * 1_000_000 },
       onPublished(publication) {
         contents.published();
         costs.published();

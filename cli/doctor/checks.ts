@@ -6,6 +6,7 @@ import { openChannels } from '../../lib/alerts/channels.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
+import { copyOrShare } from '../../lib/files/files.ts';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { readFreeSpace } from '../../lib/health/free-space.ts';
@@ -66,11 +67,25 @@ async function checkDataFolder(settings: Settings): Promise<Finding> {
   return ok(detail);
 }
 
-async function checkDisk({ dataDir }: Settings): Promise<Finding> {
+async function checkDisk({ dataDir, warehouse }: Settings): Promise<Finding> {
   const { freeBytes, shortage } = await readFreeSpace(dataDir);
   if (shortage !== null) return { result: 'failed', detail: shortage, hint: DISK_HINT };
   if (freeBytes < GIB) return note(`${Math.floor(freeBytes / 1024 ** 2)} MiB free`, DISK_HINT);
-  return ok(`${(freeBytes / GIB).toFixed(1)} GiB free`);
+  const free = `${(freeBytes / GIB).toFixed(1)} GiB free`;
+  if (warehouse.kind === 'ducklake') return ok(free);
+  const isShared = await sharesBlocks(dataDir);
+  return ok(`${free}, ${isShared ? 'publications share' : 'each publication copies'} the warehouse file`);
+}
+
+async function sharesBlocks(folder: string): Promise<boolean> {
+  const [from, to] = ['one', 'two'].map((name) => join(folder, `.doctor-${process.pid}-${name}`));
+  if (from === undefined || to === undefined) return false;
+  try {
+    await writeFile(from, Buffer.alloc(4_096));
+    return (await copyOrShare(from, to)) === 0;
+  } finally {
+    for (const path of [from, to]) await rm(path, { force: true });
+  }
 }
 
 const DISK_HINT =

@@ -277,6 +277,12 @@ const STORAGE = {
     'memory limit of DuckDB, e.g. `1GB`',
     { defaultNote: "DuckDB's own" },
   ),
+  publishMegabytes: required(
+    'BILLSYNC_PUBLISH_MEGABYTES',
+    '20',
+    values.readCount,
+    'megabytes a second that copies of the warehouse for readers may write on average',
+  ),
   csvTolerate: list(
     'BILLSYNC_CSV_TOLERATE',
     values.readTolerances,

@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isAlive } from '../processes.ts';
@@ -108,4 +108,16 @@ export function readRange(
 export async function identityOf(path: string): Promise<string> {
   const { dev, ino, mtimeNs, ctimeNs, size } = await stat(path, { bigint: true });
   return [dev, ino, mtimeNs, ctimeNs, size].join('/');
+}
+
+/** Returns how many bytes were written: none where the file system lets both files share their blocks. */
+export async function copyOrShare(from: string, to: string): Promise<number> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE);
+    return 0;
+  } catch {
+    await rm(to, { force: true });
+    await copyFile(from, to);
+    return (await stat(to)).size;
+  }
 }
