@@ -4,9 +4,8 @@ import { isReportError } from '../reports/errors.ts';
 import { daysName, type Period, parsePeriod, periodBounds, periodText, shiftDay } from '../reports/period.ts';
 import { columnLabel } from '../reports/render/labels.ts';
 import { DATE_BASES, REPORT_LEVELS } from '../reports/report-filters.ts';
-import { allValues, filtersOf, type Query, withQuery } from './address.ts';
+import { allValues, filtersOf, lastValue, type Query, withQuery } from './address.ts';
 import { type PageContext, readPublished } from './page-context.ts';
-import type { PeriodMenu } from './plugin-pages.ts';
 
 const CHOICES = [
   { filter: 'carriers', name: 'carrier', label: 'Carrier' },
@@ -61,18 +60,52 @@ export async function filterFields(
   };
 }
 
-/** The form's field for a value that its list leaves out: a field without a text must not choose the lines without a zone. */
-export function mergeTypedChoices(query: Query): Query {
+/** Fields for what a form's lists leave out. A field without a text must not choose the lines without a zone. */
+export function mergeTypedFields(query: Query): Query {
   const typed = CHOICES.filter(({ name }) => allValues(query, `other_${name}`).some((value) => value !== ''));
   const merged = typed.map(({ name }) => [
     name,
     [...allValues(query, name), ...allValues(query, `other_${name}`).filter(Boolean)],
   ]);
   const others = Object.entries(query).filter(([name]) => !name.startsWith('other_'));
-  return { ...Object.fromEntries(others), ...Object.fromEntries(merged) };
+  return withTypedComparison({ ...Object.fromEntries(others), ...Object.fromEntries(merged) });
 }
 
-export function periodMenu(query: Query, path: string): PeriodMenu {
+/** Two typed days count unless the list of comparisons was changed; one day waits for the other. */
+function withTypedComparison({ compare_was: was, ...query }: Query): Query {
+  if (was === undefined) return query;
+  const { compare_from: from, compare_to: to, ...others } = query;
+  if ((lastValue(query, 'compare') ?? '') !== was) return others;
+  return from && to ? { ...others, compare: `${from}..${to}` } : query;
+}
+
+const COMPARED: readonly (readonly [value: string, label: string])[] = [
+  ['', 'No comparison'],
+  ['previous', 'Against the period before'],
+  ['last-year', 'Against a year earlier'],
+];
+
+/** @param usual the comparison of a page that always compares; by default none */
+export function comparisonFields(query: Query, usual = '') {
+  const compare = lastValue(query, 'compare') ?? usual;
+  const months = recentMonths(new Date()).map(
+    ({ label, from }) => [from.slice(0, 7), `Against ${label}`] as const,
+  );
+  const offered = [...COMPARED.filter(([value]) => value !== '' || usual === ''), ...months];
+  const [, from, to] = /^(\S+?)\.\.(\S+)$/.exec(compare) ?? [];
+  const label = from !== undefined && to !== undefined ? `Against ${from} to ${to}` : compare;
+  const isOffered = offered.some(([value]) => value === compare);
+  return {
+    compare,
+    comparisons: isOffered ? offered : [...offered, [compare, label] as const],
+    ...{
+      compareFrom: lastValue(query, 'compare_from') ?? from,
+      compareTo: lastValue(query, 'compare_to') ?? to,
+    },
+  };
+}
+
+export function periodMenu(query: Query, path: string) {
   const { from, to } = daysIn(query);
   const presets: readonly (Partial<Period> & { readonly label: string })[] = [
     { label: 'All dates' },

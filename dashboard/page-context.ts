@@ -7,6 +7,7 @@ import type { Semaphore } from '../lib/semaphore.ts';
 import type { EnvironmentName } from '../lib/wire/names.ts';
 import type { ReportCell } from '../reports/cells.ts';
 import { isReportError } from '../reports/errors.ts';
+import { openGaps } from '../reports/gap-answers.ts';
 import type { ReportFilters } from '../reports/report-filters.ts';
 import type { ReportHead, ReportResult } from '../reports/report-result.ts';
 import { openReportSession, type ReportSession, type SessionRequest } from '../reports/report-session.ts';
@@ -193,7 +194,13 @@ async function badgesOf(context: PageContext): Promise<Readonly<Record<string, n
   const counts: readonly (readonly [address: string, count: () => Promise<number>])[] = [
     ['/alerts', alerts],
     ['/quarantine', async () => (await waiting().catch(() => 0)) + ((await quarantine?.list())?.length ?? 0)],
-    ['/reports/gaps', last('/reports/gaps', async () => (await gapsOf(context, null)).rows.length)],
+    [
+      '/reports/gaps',
+      last(
+        '/reports/gaps',
+        async () => (await openGaps(dirname(publishedPath), (await gapsOf(context, null)).rows)).length,
+      ),
+    ],
     ...plugins.flatMap(({ address, countWaiting }) =>
       countWaiting === undefined ? [] : [[address, last(address, countWaiting)] as const],
     ),

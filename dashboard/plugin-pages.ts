@@ -44,12 +44,8 @@ export interface PluginHost {
 export interface PeriodMenu {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  readonly period: string;
-  readonly presets: readonly {
-    readonly label: string;
-    readonly address: string;
-    readonly isChosen: boolean;
-  }[];
+  /** Fields of a form and links to usual periods; every value in it is escaped. */
+  readonly html: string;
 }
 
 export interface OperatorForms {
@@ -71,12 +67,15 @@ export interface GivenUpload {
 
 export interface RowAction {
   readonly label: string;
+  readonly reports: readonly string[];
   /**
    * The form has the fields `report` and `query` (JSON: filters, parameters), and `row` once for each row.
    */
   readonly action: string;
   /** Returns null when the action does not apply to the row. */
   keyOf(report: string, row: ReportRow): string | null;
+  /** What was decided about a row before; null where nothing was. */
+  notes?(): Promise<(row: ReportRow) => string | null>;
 }
 
 export interface Hit {

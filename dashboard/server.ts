@@ -10,10 +10,11 @@ import type { Scrub } from '../lib/log/scrub.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quarantine } from '../lib/quarantine.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
+import { DATE_BASES } from '../reports/report-filters.ts';
 import { keepOpen } from '../reports/shared-instance.ts';
-import { isForPrograms, type Query } from './address.ts';
+import { filtersOf, isForPrograms, type Query } from './address.ts';
 import { createAdminGuard } from './admin-guard.ts';
-import { mergeTypedChoices, periodMenu } from './filter-form.ts';
+import { mergeTypedFields, periodMenu } from './filter-form.ts';
 import type { OperatorOptions } from './operator/operator-work.ts';
 import { registerOperator } from './operator/register-operator.ts';
 import { answerPreflights, registerRemoteCodec } from './operator/remote-codec.ts';
@@ -76,7 +77,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   if (operator !== null) answerPreflights(app, settings.admin);
   app.addHook('onRequest', guard);
   app.addHook('preHandler', async (request) => {
-    request.query = mergeTypedChoices(request.query as Query);
+    request.query = mergeTypedFields(request.query as Query);
   });
   app.addHook('onSend', async (_request, reply) => {
     for (const [name, value] of Object.entries(HEADERS))
@@ -189,7 +190,12 @@ function registerPlugin(
     operators,
     noOperator: operators === null ? renderPart('no-operator', {}) : '',
     isForPrograms,
-    periodMenu: (query, path) => periodMenu(query as Query, path),
+    periodMenu(query, path) {
+      const menu = periodMenu(query as Query, path);
+      const filters = filtersOf(query as Query);
+      const { from, to } = menu;
+      return { from, to, html: renderPart('period-menu', { ...menu, filters, bases: DATE_BASES }) };
+    },
     send: (reply, { title, html, data }) => {
       // Forms name their origin, which the policy of the other pages would suppress.
       reply.header('referrer-policy', 'same-origin');

@@ -41,6 +41,7 @@ export const USER_FILES = {
   claimWindows: 'claim-windows.yaml',
   costFindings: 'cost-findings.json',
   costRules: 'cost-rules.yaml',
+  gapAnswers: 'gaps.ndjson',
   months: 'months.ndjson',
   reportFiles: 'report-files',
   /** Earlier contents of files that were given, by path and instant. */

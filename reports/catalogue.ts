@@ -7,10 +7,12 @@
  *   `month|week+` takes several; without a default the parameter is null
  * - `reads`: what it reads besides the shipments of the level: `invoices` (it lists invoices), `states` (states of invoices, which
  *   are published as they are now only), `levels` (shipments of all levels)
- * - `units`: `column unit`; a decimal with four digits is an amount by default, `-` is no unit
- * - `detail`: columns that a narrow terminal leaves out; `source`: optional tables; `drilldown`: see `drilldown.ts`
+ * - `units`: `column unit`; a decimal with four digits is an amount by default, `-` is no unit, `$in` the parameter's value
+ * - `detail`: columns that a narrow terminal leaves out; `drilldown`: see `drilldown.ts`
+ * - `source`: optional tables; `fx with in` is read only when the parameter `in` has a value
  * - `chart`: its kind and columns as `role=column`
- * - `groups`: columns that exist only when `by` names them: `carrier`, `service_level service`
+ * - `groups`: columns that exist only when `by` names them: `carrier`, `service_level service`; or when the parameter of
+ *   this name has a value: `converted_cost in`
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +20,7 @@ import { didYouMean } from '../lib/config/did-you-mean.ts';
 import { type Drilldown, listOf, parseDrilldowns } from './drilldown.ts';
 import { ReportError } from './errors.ts';
 
-export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant'] as const;
+export const PARAMETER_TYPES = ['integer', 'decimal', 'text', 'date', 'instant', 'currency'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
 /** Files that a user may add: a table with this name, from `--NAME FILE` or `user/report-files/NAME.csv`. */
@@ -85,8 +87,10 @@ export interface ReportDefinition {
   readonly details: readonly string[];
   readonly charts: readonly ChartSpec[];
   readonly sources: readonly ExtraTable[];
+  /** The parameter without which a source is not read. */
+  readonly sourceParameters: Readonly<Partial<Record<ExtraTable, string>>>;
   readonly reads: readonly Reads[];
-  /** The value of `by` with which the column exists; all other columns always exist. */
+  /** The value of `by`, or the parameter, with which the column exists; all other columns always exist. */
   readonly groupColumns: Readonly<Record<string, string>>;
   readonly example: WorkedExample | null;
   readonly drilldowns: readonly Drilldown[];
@@ -131,7 +135,12 @@ export function parseReport(name: string, sql: string): ReportDefinition {
     units: Object.fromEntries(listOf(one('units')).map((item) => splitOnce(item, ' '))),
     details: listOf(one('detail')),
     charts: (header.get('chart') ?? []).filter((line) => line !== '').map((line) => chartOf(name, line)),
-    sources: listOf(one('source')).map((item) => sourceOf(name, item)),
+    sources: listOf(one('source')).map((item) => sourceOf(name, splitOnce(item, ' with ')[0])),
+    sourceParameters: Object.fromEntries(
+      listOf(one('source'))
+        .map((item) => splitOnce(item, ' with '))
+        .filter(([, parameter]) => parameter !== ''),
+    ),
     reads: listOf(one('reads')).map((item) => readsOf(name, item)),
     groupColumns: Object.fromEntries(
       listOf(one('groups')).map((item) => {
@@ -222,7 +231,7 @@ function readsOf(report: string, item: string): Reads {
 
 function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+  return at < 0 ? [text, ''] : [text.slice(0, at).trim(), text.slice(at + separator.length).trim()];
 }
 
 export interface ExampleTable {

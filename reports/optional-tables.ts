@@ -34,6 +34,7 @@ export async function loadOptionalTables(
   file: PublishedFile,
   report: ReportDefinition,
   tables: OptionalTables,
+  parameters: Readonly<Record<string, string | null>>,
 ): Promise<{ readonly missing: readonly string[]; readonly files: readonly string[] }> {
   const unused = EXTRA_TABLES.find((name) => tables[name] !== undefined && !report.sources.includes(name));
   if (unused !== undefined) {
@@ -44,8 +45,14 @@ export async function loadOptionalTables(
   const given: LoadedTable[] = [];
   for (const name of report.sources) {
     const path = tables[name];
+    const parameter = report.sourceParameters[name];
+    const isRead = parameter === undefined || parameters[parameter] !== null;
     const csv =
-      path === undefined ? await storedFile(file.path, name) : { path, bytes: () => readFile(path) };
+      path !== undefined
+        ? { path, bytes: () => readFile(path) }
+        : isRead
+          ? await storedFile(file.path, name)
+          : null;
     const loaded = await loadTable(file, name, csv);
     if (loaded !== null) given.push(loaded);
     else if (WITHOUT[name] !== undefined)

@@ -28,7 +28,8 @@ export function bindParameters(
     const text = given[parameter.name] ?? parameter.default;
     const value = text === null ? null : boundValue(parameter, text);
     bound[parameter.name] = value;
-    texts[parameter.name] = parameter.takesSeveral && typeof value === 'string' ? value : text;
+    const isRewritten = parameter.takesSeveral || parameter.type === 'currency';
+    texts[parameter.name] = isRewritten && typeof value === 'string' ? value : text;
   }
   return { bound, texts };
 }
@@ -42,6 +43,11 @@ function boundValue(parameter: ReportParameter, text: string): DuckDBValue {
       if (parameter.choices.includes(text)) return text;
       throw invalidFilter(
         `"${text}" is no value for ${parameter.name}: take ${parameter.choices.join(', ')}.`,
+      );
+    case 'currency':
+      if (/^[a-z]{3}$/i.test(text)) return text.toUpperCase();
+      throw invalidFilter(
+        `"${text}" is no currency for ${parameter.name}: write its three letters, as in USD.`,
       );
     case 'date':
       return checkDay(parameter.name, text);
@@ -67,6 +73,7 @@ function severalOf({ name }: ReportParameter, choices: readonly string[], text: 
 
 const TYPES: Readonly<Record<ParameterType, string>> = {
   text: 'varchar',
+  currency: 'varchar',
   date: 'varchar',
   instant: 'varchar',
   integer: 'bigint',

@@ -16,6 +16,7 @@ import { answerColumn, summedColumns } from './render/table-order.ts';
 import { checkFilters, type ReportFilters } from './report-filters.ts';
 import { limitNotes, reportHead } from './report-head.ts';
 import { type ReportResult, readColumns, readRows } from './report-result.ts';
+import { reportingNotes } from './reporting-currency.ts';
 import type { ShipmentConditions } from './shipments/conditions.ts';
 import {
   listShipments,
@@ -60,8 +61,8 @@ export async function openReportSession(request: SessionRequest) {
     const session = await prepared();
     const counts = await session.count();
     const values = bindParameters(report, parameters);
-    const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {});
-    const { columns, rows, found, whole } = await answerEachPartner(file, {
+    const { missing, files } = await loadOptionalTables(file, report, request.tables ?? {}, values.texts);
+    const { columns, rows, found, whole, notes } = await answerEachPartner(file, {
       ...{ report, values, session, maxRows: request.maxRows ?? null },
     });
     if (found > rows.length && parameters.limit === undefined && request.maxRows === undefined) {
@@ -83,7 +84,7 @@ export async function openReportSession(request: SessionRequest) {
       ...(whole.length === 0 ? {} : { whole }),
       head: reportHead({
         ...{ prepared: session, counts, files, found, rows: rows.length, parameters: values.texts },
-        notes: [...missing, ...limitNotes(rows.length, found)],
+        notes: [...missing, ...notes, ...limitNotes(rows.length, found)],
         completeness: await session.completeness(),
         comparesLevels: report.reads.includes('levels'),
         readsStates: showsStates,
@@ -127,6 +128,7 @@ interface Answer {
   readonly found: number;
   /** Sums and numbers of all rows by currency (`rows`), where the limit leaves some out. */
   readonly whole: readonly ReportRow[];
+  readonly notes: readonly string[];
 }
 
 /** No sum, share or rank crosses partners. */
@@ -150,13 +152,16 @@ async function answerEachPartner(
       const partnerId = partner === '' ? null : partner;
       const listed = maxRows === null ? { sql, totals: null } : await largestRows(file, sql, maxRows);
       const reader = await file.query(listed.sql);
-      const all = readColumns(reader, report);
+      const all = readColumns(reader, { ...report, units: unitsOf(report, values) });
       const columns = visibleColumns(all, report, values);
       const rows = readRows(reader, all, {
         kept: columns,
         also: { partner_id: partnerId },
       });
+      const currency = values.texts.in ?? null;
+      const notes = currency === null ? [] : await reportingNotes(file, currency);
       answers.push({
+        notes: isAlone ? notes : notes.map((note) => `Partner ${partner || '(not known)'}: ${note}`),
         columns: [...columns, reportColumn('partner_id', 'text', { isDetail: isAlone })],
         rows,
         ...(await totalsOf(file, { report, values, columns, rows, partnerId, from: listed.totals })),
@@ -170,7 +175,18 @@ async function answerEachPartner(
     rows: answers.flatMap(({ rows }) => rows),
     found: answers.reduce((sum, { found }) => sum + found, 0),
     whole: answers.flatMap(({ whole }) => whole),
+    notes: answers.flatMap(({ notes }) => notes),
   };
+}
+
+/** A unit `$in` is the value of that parameter. */
+function unitsOf({ units }: ReportDefinition, { texts }: BoundParameters): ReportDefinition['units'] {
+  return Object.fromEntries(
+    Object.entries(units).map(([name, unit]) => [
+      name,
+      unit.startsWith('$') ? (texts[unit.slice(1)] ?? '-') : unit,
+    ]),
+  );
 }
 
 /** A report without a limit has as many rows as its grain has values. @returns `totals`: all its rows, where some are left out */
@@ -256,13 +272,16 @@ export async function runReport({ name, parameters, ...request }: ReportRequest)
 }
 
 function visibleColumns(
-  columns: readonly ReportColumn[],
-  { groupColumns }: ReportDefinition,
+  all: readonly ReportColumn[],
+  { groupColumns, parameters }: ReportDefinition,
   { texts }: BoundParameters,
 ): readonly ReportColumn[] {
+  const groupOf = ({ name }: ReportColumn): string => groupColumns[name] ?? '';
+  const isOfParameter = (column: ReportColumn) => parameters.some(({ name }) => name === groupOf(column));
+  const columns = all.filter((column) => !isOfParameter(column) || texts[groupOf(column)] !== null);
   const groups = [...(texts.by?.split('+') ?? []), ...(texts.grain == null ? [] : [texts.grain])];
-  const placeOf = ({ name }: ReportColumn): number => groups.indexOf(groupColumns[name] ?? '');
-  const isGroup = (column: ReportColumn): boolean => groupColumns[column.name] !== undefined;
+  const placeOf = (column: ReportColumn): number => groups.indexOf(groupOf(column));
+  const isGroup = (column: ReportColumn): boolean => groupOf(column) !== '' && !isOfParameter(column);
   const [first] = columns.entries().find(([, column]) => isGroup(column)) ?? [0];
   const chosen = columns.filter(isGroup).filter((column) => placeOf(column) >= 0);
   // Columns in the order in which they are named.
@@ -273,14 +292,16 @@ function visibleColumns(
 
 /** For reports with groups, the first chart whose columns are visible, with one value in each place. */
 function drawableCharts(
-  { charts, groupColumns }: ReportDefinition,
+  { charts, groupColumns, parameters }: ReportDefinition,
   columns: readonly ReportColumn[],
 ): readonly ChartSpec[] {
   if (Object.keys(groupColumns).length === 0) return charts;
   const names = new Set(columns.map(({ name }) => name));
   const places = ({ roles: { combine: _, ...places } }: ChartSpec): readonly string[] =>
     Object.values(places).flatMap((role) => role.split('+'));
-  const chosen = Object.keys(groupColumns).filter((name) => names.has(name));
+  const chosen = Object.keys(groupColumns).filter(
+    (name) => names.has(name) && !parameters.some((parameter) => parameter.name === groupColumns[name]),
+  );
   return charts
     .filter((chart) => places(chart).every((name) => names.has(name)))
     .filter(

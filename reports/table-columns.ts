@@ -81,12 +81,13 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'currency_code', kind: 'currency' },
     { name: 'amount', kind: 'decimal' },
   ],
-  /** One from_currency is rate of to_currency; a null month is for all. */
+  /** One from_currency is rate of to_currency; a null month is for all. day is the day of the rate. */
   fx: [
     { name: 'month', kind: 'month', may: 'be empty' },
     { name: 'from_currency', kind: 'currency' },
     { name: 'to_currency', kind: 'currency' },
     { name: 'rate', kind: 'rate' },
+    { name: 'day', kind: 'date', may: 'be missing' },
   ],
 };
 

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Gap } from '../activities/dependencies.ts';
 import { openAlerts } from '../lib/alerts/alert-store.ts';
 import type { Alerts } from '../lib/alerts/alerts.ts';
@@ -7,6 +8,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { Quarantine } from '../lib/quarantine.ts';
 import { INVOICE_STATES } from '../lib/wire/names.ts';
 import { isReportError } from '../reports/errors.ts';
+import { openGaps } from '../reports/gap-answers.ts';
 import { openPublishedFile, registerConnection } from '../reports/open-published-file.ts';
 import { runReport } from '../reports/report-session.ts';
 import { warehousePaths } from '../warehouse/data-folder.ts';
@@ -25,10 +27,11 @@ export function publishedPath(settings: Pick<Settings, 'dataDir' | 'warehouse' |
   return published;
 }
 
+/** The gaps that no person answered. */
 export async function readGaps(databasePath: string): Promise<readonly Gap[]> {
   try {
     const { rows } = await runReport({ databasePath, name: 'gaps', filters: { level: 'all' } });
-    return rows.map(({ kind, missing, finding }) => ({
+    return (await openGaps(dirname(databasePath), rows)).map(({ kind, missing, finding }) => ({
       kind: kind as Gap['kind'],
       missing: Number(missing),
       finding: String(finding),

@@ -44,7 +44,7 @@ const TABLE_FLAGS: Readonly<Record<ExtraTable, string>> = {
   statements: "CSV of carriers' statements, for carrier-statements",
   disputes: 'CSV of disputed charges, for adjustments',
   budget: 'CSV of budgeted amounts, for budget',
-  fx: 'CSV of exchange rates, for budget',
+  fx: 'CSV of exchange rates, for budget, and for cost with its parameter in',
 };
 
 export function command(): Command {

@@ -15,6 +15,7 @@ import { type PageContext, withReports } from '../page-context.ts';
 import { count } from '../views.ts';
 import { currenciesOf } from './report-body.ts';
 
+export const USUAL_COMPARISON = 'previous';
 const MAX_MOVERS = 5;
 const MAX_COMPARED = 20_000;
 const MOVERS = [
@@ -35,7 +36,8 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const days = periodOfPage(query, months, new Date());
   if (days === null) return null;
   const { from, to } = days;
-  const before = comparedPeriod('previous', days);
+  const compare = lastValue(query, 'compare') ?? USUAL_COMPARISON;
+  const before = comparedPeriod(compare, days);
   const filters = { ...filtersOf(query), from, to, period: undefined };
   const { by } = checkFilters(filters);
   const answersIn = (period: Period) =>
@@ -44,7 +46,7 @@ export async function spendOf(context: PageContext, query: Query, months: readon
   const { names, chosen } = currenciesOf(now.totals.rows.length > 0 ? now.totals : then.totals, query);
   const currency = lastValue(query, 'currency') ?? chosen ?? names[0] ?? null;
   const kept = { ...filtersIn(query), from, to, period: [] };
-  const compared = withQuery('', kept, { compare: 'previous', currency });
+  const compared = withQuery('', kept, { compare, currency });
   const tooMany: string[] = [];
   const movers = await Promise.all(
     MOVERS.flatMap((mover, at) => {

@@ -1,11 +1,14 @@
+import { dirname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ReportRow } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
+import { openGaps } from '../../reports/gap-answers.ts';
 import { differencesOf } from '../../reports/invoices/invoice-questions.ts';
+import { comparedPeriod } from '../../reports/period.ts';
 import { chartFigure, drawCharts } from '../../reports/render/charts.ts';
 import { checkFilters, DATE_BASES } from '../../reports/report-filters.ts';
-import { filtersOf, isForPrograms, periodOf, type Query } from '../address.ts';
-import { periodMenu } from '../filter-form.ts';
+import { filtersOf, isForPrograms, lastValue, periodOf, type Query } from '../address.ts';
+import { comparisonFields, periodMenu } from '../filter-form.ts';
 import {
   asOfHead,
   asOfNow,
@@ -19,7 +22,7 @@ import {
 import { type InvoicesRequest, type RunStatement, runInvoices } from '../page-queries.ts';
 import { sendWhenReady } from '../stream-page.ts';
 import { count, instantText } from '../views.ts';
-import { spendOf } from './overview-spend.ts';
+import { spendOf, USUAL_COMPARISON } from './overview-spend.ts';
 import { type SavedViews, saveAddress } from './saved-views.ts';
 
 const MAX_ACTIONS = 4;
@@ -28,6 +31,7 @@ export function registerOverview(app: FastifyInstance, context: PageContext, sav
   app.get('/', async (request, reply) => {
     const query = request.query as Query;
     checkFilters(filtersOf(query));
+    comparedPeriod(lastValue(query, 'compare') ?? USUAL_COMPARISON, { period: 'last-month' });
     return sendWhenReady(context, reply, {
       ...{ title: 'Overview', section: '/', period: periodOf(query), status: 200 },
       page: overview(context, request, saved),
@@ -52,7 +56,8 @@ async function overview(
     (error) => ({ views: [], viewsProblem: context.errorPage(error, '/').message }),
   );
   const { asOf, ...invoices } = lists;
-  const { gaps, months, spend } = sums;
+  const { months, spend } = sums;
+  const gaps = sums.gaps === null ? null : await openGaps(dirname(context.publishedPath), sums.gaps);
   const values = {
     ...actionsOf(lists.attention, lists.contradicted, gaps ?? []),
     ...{ ...sums, ...views, save: saveAddress('/', query) },
@@ -64,6 +69,7 @@ async function overview(
     isQuarantineEmpty: quarantined === 0,
     counts: countsOf(lists.states, { gaps: gaps?.length ?? null, quarantined }),
     ...{ ...periodMenu(query, '/'), filters: filtersOf(query), bases: DATE_BASES },
+    ...comparisonFields(query, USUAL_COMPARISON),
     // Without a period the page compares its last complete month.
     ...(periodOf(query) === '' && spend !== null ? { period: spend.days } : {}),
   };

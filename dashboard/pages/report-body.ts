@@ -28,7 +28,7 @@ export async function reportBody(
   report: ReportDefinition,
   query: Query,
   whole: ReportResult,
-  action: { readonly of: RowAction; readonly parameters: Readonly<Record<string, string>> } | null = null,
+  actions: { readonly of: readonly RowAction[]; readonly parameters: Readonly<Record<string, string>> },
 ): Promise<{ readonly body: string; readonly data: unknown }> {
   const to = (changes: Readonly<Record<string, string | null>>): string =>
     withQuery(`/reports/${report.name}`, query, changes);
@@ -54,13 +54,14 @@ export async function reportBody(
     ...{ from: (at - 1) * ROWS_ON_A_PAGE, to: at * ROWS_ON_A_PAGE },
     ...pagesBeside(at, at >= lastPage, (page) => to({ page })),
   };
-  const of = across === null && lastValue(query, 'compare') === undefined ? action?.of : undefined;
+  const of = across === null && lastValue(query, 'compare') === undefined ? actions.of[0] : undefined;
   const choose =
     of !== undefined && result.rows.some((row) => of.keyOf(report.name, row) !== null)
       ? {
           ...{ label: of.label, action: of.action, report: report.name },
-          query: JSON.stringify({ filters: filtersOf(query), parameters: action?.parameters }),
+          query: JSON.stringify({ filters: filtersOf(query), parameters: actions.parameters }),
           keyOf: (row: ReportRow) => of.keyOf(report.name, row),
+          noteOf: (await of.notes?.()) ?? null,
         }
       : null;
   const pivotTo = (name: string, value: string | null) => ({
@@ -79,6 +80,7 @@ export async function reportBody(
       .filter((name) => name !== currency)
       .map((name) => ({ name, address: to({ currency: name, page: null }) })),
     allCurrencies: to({ show: 'all', page: null }),
+    converted: report.parameters.some(({ name }) => name === 'in') ? conversionsOf(names, query, to) : [],
     columns: columns.map(({ column, isVisible }) => ({
       ...{ name: column.name, label: columnLabel(column), isVisible },
     })),
@@ -140,8 +142,24 @@ export function currenciesOf(
   }
   const names = [...shipped].sort(([, one], [, other]) => other - one).map(([name]) => name);
   const isNamed =
-    allValues(query, 'currency').some((name) => name !== '') || lastValue(query, 'show') === 'all';
+    allValues(query, 'currency').some((name) => name !== '') ||
+    lastValue(query, 'show') === 'all' ||
+    lastValue(query, 'p_in') !== undefined;
   return { names, chosen: names.length > 1 && !isNamed ? (names[0] ?? null) : null };
+}
+
+/** Empty when there is one currency, of which nothing has to be converted. */
+function conversionsOf(
+  names: readonly string[],
+  query: Query,
+  to: (changes: Readonly<Record<string, string | null>>) => string,
+) {
+  const present = lastValue(query, 'p_in');
+  const others = names.length > 1 ? names.filter((name) => name !== present?.toUpperCase()) : [];
+  return [
+    ...others.map((name) => ({ name: `In ${name} too`, address: to({ p_in: name, page: null }) })),
+    ...(present === undefined ? [] : [{ name: 'Original amounts only', address: to({ p_in: null }) }]),
+  ];
 }
 
 function chosenColumns({ columns }: ReportResult, query: Query) {
@@ -152,9 +170,10 @@ function chosenColumns({ columns }: ReportResult, query: Query) {
   }));
 }
 
-/** The page on which a missing file is given, without which the report compares nothing. */
-function filesFor({ sources }: ReportDefinition, { missing = [] }: ReportResult) {
-  return missing.length === 0
+/** The page on which a missing file is given, without which the report compares nothing or leaves lines out. */
+function filesFor({ sources }: ReportDefinition, { missing = [], rows }: ReportResult) {
+  const isUnrated = rows.some(({ unconverted }) => Number(unconverted ?? 0) > 0);
+  return missing.length === 0 && !isUnrated
     ? []
     : sources.map((name) => ({ label: `Give the file of ${name}`, address: `/files/${name}` }));
 }
@@ -167,7 +186,7 @@ function relatedTo(report: ReportDefinition, query: Query) {
     lastValue(query, 'period') !== undefined;
   const canCompare = hasDays && isComparable(report);
   const compared = { compare: compare ?? 'previous' };
-  const by = BRIDGED[report.name] ?? 'total';
+  const by = BRIDGED.find((name) => name === lastValue(query, 'p_by')) ?? 'total';
   const link = (label: string, path: string, of: Query, changes: Readonly<Record<string, string>> = {}) => ({
     ...{ label, address: withQuery(path, of, changes) },
   });
@@ -186,7 +205,7 @@ function relatedTo(report: ReportDefinition, query: Query) {
   ];
 }
 
-const BRIDGED: Readonly<Record<string, string>> = { carriers: 'carrier', tenants: 'tenant', zones: 'zone' };
+const BRIDGED = ['carrier', 'tenant', 'zone'] as const;
 const AUDITED: readonly string[] = ['Spend', 'Change', 'Audit'];
 const AUDITS = [
   ['duplicates', 'Charged more than once'],

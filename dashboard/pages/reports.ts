@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findReport, listReports, PURPOSES, type ReportDefinition } from '../../reports/catalogue.ts';
+import { reportColumn } from '../../reports/cells.ts';
 import { isComparable, runWithComparison, takesTwoPeriods } from '../../reports/compare.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { bindParameters } from '../../reports/parameters.ts';
 import { pivoted } from '../../reports/pivot.ts';
-import { fileNameOf } from '../../reports/render/labels.ts';
+import { columnLabel, fileNameOf } from '../../reports/render/labels.ts';
 import { REPORT_FORMATS, type ReportFormat, renderReport } from '../../reports/render/render-report.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
 import type { ReportResult } from '../../reports/report-result.ts';
@@ -12,12 +13,13 @@ import {
   allValues,
   comparedPeriod,
   filtersOf,
+  isForPrograms,
   lastValue,
   periodOf,
   type Query,
   withQuery,
 } from '../address.ts';
-import { filterFields, recentMonths } from '../filter-form.ts';
+import { comparisonFields, filterFields } from '../filter-form.ts';
 import {
   asOfHead,
   cachedPage,
@@ -73,10 +75,13 @@ export async function registerReports(app: FastifyInstance, context: PageContext
   app.get<Named>('/reports/:name', async (request, reply) => {
     const report = findReport(request.params.name);
     const query = request.query as Query;
+    const preset = PRESETS[report.name];
+    if (preset !== undefined && !isForPrograms(request))
+      return reply.redirect(withQuery('/reports/cost', query, { p_by: preset }));
     // The policy is `same-origin`, because the form has to name its origin.
-    if (rowActionIn(context) !== null) reply.header('referrer-policy', 'same-origin');
+    if (rowActionsIn(context, report).length > 0) reply.header('referrer-policy', 'same-origin');
     return sendWhenReady(context, reply, {
-      ...{ title: report.title, section: sectionOf(report), period: periodOf(query) },
+      ...{ title: titleOf(report, query), section: sectionOf(report), period: periodOf(query) },
       status: isInvalid(report, query) ? 400 : 200,
       waitsForStatus: lastValue(query, 'sort') !== undefined || lastValue(query, 'pivot') !== undefined,
       lead: reportForm(context, report, query),
@@ -99,7 +104,6 @@ export function isInvalid(report: ReportDefinition, query: Query): boolean {
 async function reportForm(context: PageContext, report: ReportDefinition, query: Query): Promise<string> {
   const path = `/reports/${report.name}`;
   const given = pageParameters(report, query);
-  const compare = lastValue(query, 'compare') ?? '';
   const parameters = report.parameters.map(({ name, about, choices, takesSeveral, type, default: usual }) => {
     const value = given[name] ?? usual ?? '';
     return {
@@ -113,8 +117,7 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
     report,
     shortParameters: parameters.filter(({ isShort }) => isShort),
     longParameters: parameters.filter(({ isShort }) => !isShort),
-    compare: isComparable(report) || takesTwoPeriods(report) ? compare : null,
-    comparisons: comparisonsOf(compare),
+    ...(isComparable(report) || takesTwoPeriods(report) ? comparisonFields(query) : {}),
     downloads: DOWNLOADS.map(([format, label]) => ({
       ...{ label, address: withQuery(`${path}/download`, query, { format }) },
     })),
@@ -122,8 +125,42 @@ async function reportForm(context: PageContext, report: ReportDefinition, query:
       allValues(query, name).map((value) => ({ name, value })),
     ),
     label: labelOfParameter,
-    tabs: findingTabs(context, path, periodOf(query)),
+    tabs: report.name === 'cost' ? costTabs(query) : findingTabs(context, path, periodOf(query)),
   });
+}
+
+/** Reports that a page shows as `cost` by one column; programs receive them as they are. */
+const PRESETS: Readonly<Record<string, string>> = { tenants: 'tenant', carriers: 'carrier', zones: 'zone' };
+
+const COST_BY = [
+  ...(['tenant', 'carrier', 'service', 'zone'] as const),
+  ...(['origin+zone', 'weight', 'month', 'tenant+carrier'] as const),
+];
+
+function costTabs(query: Query): string {
+  const by = titleOf(findReport('cost'), query);
+  const tabs = COST_BY.map((name) => ({
+    label: columnLabel(reportColumn(name.replace('+', '_and_'))),
+    address: withQuery('/reports/cost', query, {
+      ...{ p_by: name, sort: null, page: null },
+      ...COLUMNS_OF_BY,
+    }),
+    isCurrent: by === costTitle(name),
+  }));
+  return renderPart('tabs', { tabs });
+}
+
+/** They name columns that another `by` lacks. */
+const COLUMNS_OF_BY = { columns: null, pivot: null };
+
+function titleOf(report: ReportDefinition, query: Query): string {
+  if (report.name !== 'cost') return report.title;
+  const usual = report.parameters.find(({ name }) => name === 'by')?.default ?? '';
+  return costTitle(parametersOf(report, query).by ?? usual);
+}
+
+function costTitle(by: string): string {
+  return `Cost by ${by.replaceAll('+', ' and ')}`;
 }
 
 /** Reports of findings, which share one page as its tabs. */
@@ -148,23 +185,9 @@ export function findingTabs({ plugins }: PageContext, address: string, period = 
   ];
   if (!tabs.some(([place]) => place === address)) return '';
   const days = period === '' ? '' : `?${period}`;
-  return renderPart('finding-tabs', {
+  return renderPart('tabs', {
     tabs: tabs.map(([place, label]) => ({ label, address: `${place}${days}`, isCurrent: place === address })),
   });
-}
-
-const COMPARED: readonly (readonly [value: string, label: string])[] = [
-  ['', 'No comparison'],
-  ['previous', 'Against the period before'],
-  ['last-year', 'Against a year earlier'],
-];
-
-function comparisonsOf(compare: string): typeof COMPARED {
-  const months = recentMonths(new Date()).map(
-    ({ label, from }) => [from.slice(0, 7), `Against ${label}`] as const,
-  );
-  const all = [...COMPARED, ...months];
-  return all.some(([value]) => value === compare) ? all : [...all, [compare, compare]];
 }
 
 function labelOfParameter(name: string): string {
@@ -174,25 +197,28 @@ function labelOfParameter(name: string): string {
 
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   ...{ first_from: 'first period, from', first_to: 'first period, to' },
-  ...{ second_from: 'second period, from', second_to: 'second period, to' },
+  ...{ second_from: 'second period, from', second_to: 'second period, to', in: 'in one currency' },
 };
 
 /** An exceeded limit is not cached, so the next reader retries. */
 function reportPage(context: PageContext, request: FastifyRequest, report: ReportDefinition) {
   const query = request.query as Query;
-  const page = { view: 'report', title: report.title, section: sectionOf(report), period: periodOf(query) };
+  const title = titleOf(report, query);
+  const page = { view: 'report', title, section: sectionOf(report), period: periodOf(query) };
   const make = async () => {
     const parameters = pageParameters(report, query);
     const result = await recentResult(context, { report, query, parameters });
-    const of = rowActionIn(context);
-    const { body, data } = await reportBody(report, query, result, of && { of, parameters });
+    const { body, data } = await reportBody(report, query, result, { of: actions, parameters });
     return { asOf: asOfHead(result.head), values: { body, problem: null }, data };
   };
-  return withProblem(context, page, () => cachedPage(context, request, make));
+  const actions = rowActionsIn(context, report);
+  // Decisions about rows change between publications.
+  const isKept = actions.every(({ notes }) => notes === undefined);
+  return withProblem(context, page, () => (isKept ? cachedPage(context, request, make) : make()));
 }
 
-function rowActionIn({ canAct, plugins }: PageContext): RowAction | null {
-  return (canAct ? plugins.find(({ rows }) => rows !== null)?.rows : null) ?? null;
+function rowActionsIn({ canAct, plugins }: PageContext, { name }: ReportDefinition): readonly RowAction[] {
+  return canAct ? plugins.flatMap(({ rows }) => (rows?.reports.includes(name) ? [rows] : [])) : [];
 }
 
 function sectionOf({ name }: ReportDefinition): string {

@@ -1,6 +1,7 @@
 import { sumOfAmounts } from '../../lib/decimal.ts';
 import type { ReportCell } from '../../reports/cells.ts';
 import { isReportError } from '../../reports/errors.ts';
+import { openGaps } from '../../reports/gap-answers.ts';
 import { differencesOf } from '../../reports/invoices/invoice-questions.ts';
 import { type Period, parsePeriod } from '../../reports/period.ts';
 import { amountText } from '../../reports/render/labels.ts';
@@ -9,7 +10,7 @@ import { runReport } from '../../reports/report-session.ts';
 import { RISKS } from '../disputes/at-risk.ts';
 import type { Disputes } from '../disputes/disputes.ts';
 import { resultWithinPatience } from '../disputes/pages/at-risk-pages.ts';
-import { openBilledSession } from '../statements/billed.ts';
+import { type BilledSession, openBilledSession } from '../statements/billed.ts';
 import { listStatements } from '../statements/list-statements.ts';
 import { cellOf, leftOut, totalsOf } from '../statements/statement.ts';
 import { type MonthEntry, readMonths } from './month-journal.ts';
@@ -65,17 +66,26 @@ export async function checklistOf(
 ): Promise<Checklist> {
   const days = parsePeriod(period);
   const { dataDir, databasePath, timeLimitMs, disputes, now } = sources;
-  const billed = await billedIn(sources, days, by);
-  const statements = await listStatements({ dataDir, databasePath, timeLimitMs, now: now() }, { period, by });
+  const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [], by });
+  const { billed, statements } = await Promise.resolve()
+    .then(async () => ({
+      billed: await billedIn(session, days),
+      statements: await listStatements(
+        { dataDir, databasePath, timeLimitMs, now: now(), session },
+        { period, by },
+      ),
+    }))
+    .finally(() => session.close());
   const entries = await readMonths(dataDir);
   const gaps = await runReport({ databasePath, timeLimitMs, name: 'gaps', filters: { ...days, by } });
+  const unanswered = await openGaps(dataDir, gaps.rows);
   const ofMonth = `from=${days.from}&to=${days.to}&by=${by}`;
   const isExported = entries.some((entry) => entry.kind === 'exported' && entry.period === period);
   const items: readonly ChecklistItem[] = [
     { title: 'Invoices in', address: '/invoices?state=draft&state=needs_attention', open: billed.missing },
     {
       ...{ title: 'Gaps answered', address: `/reports/gaps?${ofMonth}` },
-      open: gaps.rows.map(({ tenant, finding }) => ({
+      open: unanswered.map(({ tenant, finding }) => ({
         ...{ name: String(tenant), text: String(finding) },
         address: `/reports/gaps?${ofMonth}`,
       })),
@@ -84,7 +94,7 @@ export async function checklistOf(
     {
       title: 'Findings handled',
       address: `/money-at-risk?${ofMonth}`,
-      open: await findingsIn(disputes, days, waits),
+      open: await findingsIn(disputes, { ...days, by }, waits),
     },
     {
       ...{ title: 'Statements sent', address: `/statements?period=${period}&by=${by}` },
@@ -109,39 +119,34 @@ export async function checklistOf(
   return { period, by, items, ...billed.head, restated, entries };
 }
 
-async function billedIn({ databasePath, timeLimitMs }: ClosingSources, days: Period, by: DateBasis) {
-  const session = await openBilledSession({ databasePath, timeLimitMs, tenants: [], partners: [], by });
-  try {
-    const cells = (await session.read('billed', days)).map(cellOf);
-    const invoices = await session.read('invoices', days);
-    const notCounted = (await session.read('not-counted', days)).map(leftOut);
-    const numbered = (row: { invoice_id?: unknown; invoice_number?: unknown }, text: string): OpenPoint => ({
-      ...{ name: String(row.invoice_number ?? row.invoice_id), text },
-      address: `/invoices/${row.invoice_id}`,
-    });
-    return {
-      missing: notCounted.filter(({ is_void }) => !is_void).map((row) => numbered(row, row.state)),
-      unproven: invoices
-        .map((row) => ({ row, rules: differencesOf(withoutDates(row.discrepancy_rules)) }))
-        .filter(({ row, rules }) => !PROVEN.includes(row.proof) || rules.length > 0)
-        .map(({ row, rules }) =>
-          numbered(
-            row,
-            rules.length > 0 ? `its file differs in ${rules.join(', ')}` : 'nothing proves its file',
-          ),
+async function billedIn(session: BilledSession, days: Period) {
+  const cells = (await session.read('billed', days)).map(cellOf);
+  const invoices = await session.read('invoices', days);
+  const notCounted = (await session.read('not-counted', days)).map(leftOut);
+  const numbered = (row: { invoice_id?: unknown; invoice_number?: unknown }, text: string): OpenPoint => ({
+    ...{ name: String(row.invoice_number ?? row.invoice_id), text },
+    address: `/invoices/${row.invoice_id}`,
+  });
+  return {
+    missing: notCounted.filter(({ is_void }) => !is_void).map((row) => numbered(row, row.state)),
+    unproven: invoices
+      .map((row) => ({ row, rules: differencesOf(withoutDates(row.discrepancy_rules)) }))
+      .filter(({ row, rules }) => !PROVEN.includes(row.proof) || rules.length > 0)
+      .map(({ row, rules }) =>
+        numbered(
+          row,
+          rules.length > 0 ? `its file differs in ${rules.join(', ')}` : 'nothing proves its file',
         ),
-      head: {
-        totals: totalsOf(cells, []).map(({ currency_code, lines, billed }) => ({
-          currency_code,
-          lines,
-          billed,
-        })),
-        ...{ publication: session.publication, publishedAt: session.publishedAt },
-      },
-    };
-  } finally {
-    session.close();
-  }
+      ),
+    head: {
+      totals: totalsOf(cells, []).map(({ currency_code, lines, billed }) => ({
+        currency_code,
+        lines,
+        billed,
+      })),
+      ...{ publication: session.publication, publishedAt: session.publishedAt },
+    },
+  };
 }
 
 /** Contradictions of dates are left out, because late charges have them too. */
@@ -152,12 +157,12 @@ function withoutDates(rules: ReportCell | undefined): string {
 /** @param waits false: findings that are not there at once are an open point */
 async function findingsIn(
   disputes: ClosingSources['disputes'],
-  days: Period,
+  { from, to, by }: Period & { readonly by: DateBasis },
   waits: boolean,
 ): Promise<readonly OpenPoint[]> {
-  const address = `/money-at-risk?from=${days.from}&to=${days.to}`;
+  const address = `/money-at-risk?from=${from}&to=${to}&by=${by}`;
   try {
-    const finding = disputes.atRisk({ ...days });
+    const finding = disputes.atRisk({ from, to, by });
     const found = waits ? await finding : await resultWithinPatience(finding);
     if (found === null) return [{ ...BEING_READ, address }];
     const { lines, unchecked } = found;

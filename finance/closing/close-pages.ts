@@ -4,6 +4,7 @@ import { ZipFile } from 'yazl';
 import type { Offered, PluginHost, PluginPages } from '../../dashboard/plugin-pages.ts';
 import { type BillsyncError, EXIT } from '../../lib/errors.ts';
 import { listReports } from '../../reports/catalogue.ts';
+import { gapKey, openGaps, readGapAnswers, recordGapDecision } from '../../reports/gap-answers.ts';
 import { daysName, parsePeriod, shiftDay } from '../../reports/period.ts';
 import { money } from '../../reports/render/html-cells.ts';
 import { fileNameOf, grouped, instantLabel, plural } from '../../reports/render/labels.ts';
@@ -97,6 +98,40 @@ export function closePages(sources: ClosingSources): PluginPages {
     };
   }
 
+  /** Ticked gaps are answered; gaps that were answered before are open again. */
+  async function offerGapDecision(form: URLSearchParams): Promise<Offered> {
+    const { dataDir, databasePath, timeLimitMs } = sources;
+    const { rows } = await runReport({
+      ...{ databasePath, timeLimitMs, name: 'gaps', filters: { level: 'all' } },
+    });
+    const keys = form.getAll('row');
+    const found = rows.filter((row) => keys.includes(gapKey(row)));
+    const open = await openGaps(dataDir, found);
+    if (found.length === 0 || (open.length > 0 && open.length < found.length))
+      throw new MonthError('month-refused', ['Tick gaps that are all open, or all answered']);
+    const kind = open.length > 0 ? 'answered' : 'reopened';
+    const verb = kind === 'answered' ? 'Answer' : 'Reopen';
+    return {
+      described: {
+        title: `${verb} ${plural(found.length, 'gap')}`,
+        consequences: [
+          ...found.map(({ finding }) => `${finding}.`),
+          kind === 'answered'
+            ? 'They are no longer open, in lists, alerts and when a month is closed, and can be reopened at any time.'
+            : 'They are open again.',
+        ],
+        ...{ label: verb, reasonLabel: kind === 'answered' ? 'Why nothing is missing' : 'Note' },
+        ...{ isReasonOptional: kind === 'reopened', command: `gaps ${verb.toLowerCase()}` },
+        ...{ target: found.map(({ after_invoice: after }) => String(after)), back: '/reports/gaps' },
+      },
+      async perform(note, by) {
+        const at = sources.now().toISOString();
+        await recordGapDecision(dataDir, { kind, at, by, note, gaps: found.map(gapKey) });
+        return { detail: `${plural(found.length, 'gap')} ${kind}.`, next: null };
+      },
+    };
+  }
+
   async function exported(form: Chosen, by: string, reply: FastifyReply): Promise<FastifyReply> {
     const month = monthOf(form);
     const zip = new ZipFile();
@@ -126,7 +161,18 @@ export function closePages(sources: ClosingSources): PluginPages {
   }
 
   return {
-    ...{ address: ADDRESS, label: 'Close a month', icon: 'checklist', group: 'Month end', rows: null },
+    ...{ address: ADDRESS, label: 'Close a month', icon: 'checklist', group: 'Month end' },
+    rows: {
+      ...{ label: 'Answer or reopen the ticked gaps', action: `${ADDRESS}/gaps`, reports: ['gaps'] },
+      keyOf: (_report, row) => gapKey(row),
+      async notes() {
+        const answers = await readGapAnswers(sources.dataDir);
+        return (row) => {
+          const answer = answers.get(gapKey(row));
+          return answer === undefined ? null : `${answer.note} (${answer.by})`;
+        };
+      },
+    },
     register(app, host) {
       app.get(ADDRESS, (request, reply) =>
         answered(host, reply, () => show(request.query as Chosen, reply, host)),
@@ -134,6 +180,9 @@ export function closePages(sources: ClosingSources): PluginPages {
       const { operators } = host;
       operators?.post(`${ADDRESS}/close`, (form, request, reply) =>
         operators.offer(reply, request.operator, () => offerClosing(Object.fromEntries(form))),
+      );
+      operators?.post(`${ADDRESS}/gaps`, (form, request, reply) =>
+        operators.offer(reply, request.operator, () => offerGapDecision(form)),
       );
       operators?.post(`${ADDRESS}/export`, (form, request, reply) =>
         answered(host, reply, () => exported(Object.fromEntries(form), request.operator, reply)),

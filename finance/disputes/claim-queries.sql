@@ -99,20 +99,6 @@ order by currency_code, claimed desc, invoice_id, row_number
 -- means: the line is compared with the price that its zone and rated weight had in the last month before that had enough
 --   lines, as "price-changes" finds it, whatever the filters but the tenant; what is above is claimed, up to the price of its own month: a line far above both is
 --   an outlier besides.
-with cells as (
-    select start, carrier, service_level, zone, rated, currency_code, twice_median_at(billing_cost, up_to, n) as price
-    from (
-        select *, sum(shipments) over cell as n, sum(shipments) over (cell order by billing_cost) as up_to
-        from tenant_prices
-        window cell as (partition by start, carrier, service_level, zone, rated, currency_code)
-    )
-    where n >= $min_shipments
-    group by start, carrier, service_level, zone, rated, currency_code, n
-),
-changes as (
-    select *, lag(price) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
-    from cells
-)
 select
     month_of(c.start) as month,
     s.carrier,
@@ -120,9 +106,9 @@ select
     s.currency_code,
     s.invoice_id,
     s.row_number,
-    cast(half_amount(least(2 * ten_thousandths(s.billing_cost), c.price) - c.before) as decimal(18, 4)) as claimed
+    cast(half_amount(least(2 * ten_thousandths(s.billing_cost), c.twice_median) - c.before) as decimal(18, 4)) as claimed
 from selected_shipments as s
-join changes as c
+join price_steps($min_shipments) as c
     on c.start = month_start(s.report_date) and c.carrier = s.carrier and c.service_level = s.service_level
     and c.zone = s.zone and c.rated = s.rated and c.currency_code = s.currency_code
 semi join given_rows(
@@ -130,7 +116,7 @@ semi join given_rows(
 ) as w
     on w.month = month_of(c.start) and w.carrier = s.carrier and w.service_level = s.service_level
     and w.currency_code = s.currency_code and (w.zone is null or w.zone = s.zone)
-where c.price > c.before and 2 * ten_thousandths(s.billing_cost) > c.before and $min_cells is not null
+where c.twice_median > c.before and 2 * ten_thousandths(s.billing_cost) > c.before and $min_cells is not null
 and ($numbers is null or s.tracking_number in (select unnest(from_json($numbers, '["VARCHAR"]'))))
 qualify row_number() over (
     partition by s.currency_code order by claimed desc, s.invoice_id, s.row_number

@@ -50,6 +50,8 @@ export interface StatementSources {
   /** Time limit for all statements together. */
   readonly timeLimitMs: number;
   readonly now: Date;
+  /** A session of the caller, who closes it; undefined opens one. */
+  readonly session?: BilledSession;
 }
 
 export interface MadeStatement {
@@ -91,7 +93,10 @@ export async function makeStatements(
       `${request.period} is not over: its last day is ${days.to}, and today is ${today} (UTC)`,
       'leave out --final for a draft',
     );
-  const { session, markUp } = await openWithMarkUp(sources, request, days);
+  const { session, markUp } =
+    sources.session === undefined
+      ? await openWithMarkUp(sources, request, days)
+      : { session: sources.session, markUp: null };
   try {
     const sent = await openSentStatements(sources.dataDir);
     const headFor = await statementHeads(sources.dataDir);
@@ -136,7 +141,7 @@ export async function makeStatements(
     }
     return count;
   } finally {
-    session.close();
+    if (session !== sources.session) session.close();
   }
 }
 

@@ -58,6 +58,8 @@ export interface BodyOptions {
     readonly report: string;
     readonly query: string;
     keyOf(row: ReportRow): string | null;
+    /** What was decided about a row; null: no row has a decision, and no column shows it. */
+    readonly noteOf: ((row: ReportRow) => string | null) | null;
   };
 }
 
@@ -103,6 +105,7 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     choose: options.choose ?? null,
     rows: result.rows.slice(page?.from, page?.to).map((row) => ({
       key: options.choose?.keyOf(row) ?? null,
+      note: options.choose?.noteOf?.(row) ?? null,
       cells: columns.map((column) => ({
         ...displayCell(row, column),
         badge: column.name === 'state' ? stateBadge(row.state) : null,

@@ -121,8 +121,8 @@ export function displayCell(row: ReportRow, column: ReportColumn) {
   const exact = cellLabel(cell, column);
   if (cell === null || column.type !== 'decimal')
     return { text: exact, exact: null, isNegative: isBelowZero(cell) };
-  const isMoney = column.unit?.startsWith('money') ?? false;
-  const digits = isMoney ? digitsOf(String(row.currency_code ?? '')) : Math.min(2, column.scale);
+  const currency = currencyOf(row, column);
+  const digits = currency === null ? Math.min(2, column.scale) : digitsOf(currency);
   const rounded = grouped(roundedTo(String(cell), digits));
   const isRounded = /[1-9]/.test((String(cell).split('.')[1] ?? '').slice(digits));
   return {
@@ -130,6 +130,12 @@ export function displayCell(row: ReportRow, column: ReportColumn) {
     exact: isRounded ? exact : null,
     isNegative: isBelowZero(cell),
   };
+}
+
+/** The currency of a reporting amount is its unit. */
+function currencyOf(row: ReportRow, { unit }: ReportColumn): string | null {
+  if (unit?.startsWith('money')) return String(row.currency_code ?? '');
+  return unit !== null && /^[A-Z]{3}$/.test(unit) ? unit : null;
 }
 
 function isBelowZero(cell: unknown): boolean {

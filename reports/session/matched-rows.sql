@@ -72,4 +72,3 @@ with billed as (
 select distinct f.line
 from billed as s
 join fx as f on f.from_currency = s.currency_code and (f.month is null or f.month = s.month)
-semi join budget as b on b.currency_code = f.to_currency

@@ -69,20 +69,8 @@ matched as (
         and (b.carrier is null or s.carrier = b.carrier_name)
     group by all
 ),
--- The rate of the month itself precedes one for all.
 rated as (
-    select
-        m.*,
-        case
-            when m.from_currency = m.currency_code then cast(1 as decimal(18, 8))
-            else (
-                select arg_min(f.rate, {has_no_month: f.month is null, rate: f.rate})
-                from fx as f
-                where f.from_currency = m.from_currency and f.to_currency = m.currency_code
-                and (f.month is null or f.month = m.month)
-            )
-        end as rate
-    from matched as m
+    select *, rate_for(from_currency, currency_code, month).rate as rate from matched
 )
 select
     month,

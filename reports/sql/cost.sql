@@ -1,18 +1,21 @@
 -- title: Cost by month, tenant, carrier, service, zone, origin or weight
 -- purpose: Spend, 2
 -- grain: value of each column named in by, currency
+-- source: fx with in
 -- params: $by month|week|tenant|carrier|service|zone|origin|weight+ = tenant+carrier: one or more of these, joined by +
+--   $in currency: the reporting currency; each amount is also converted into it, by the rates of `--fx FILE`
 -- means: `billing_cost` includes credits (lines below zero). `shipments` counts lines, `packages` distinct tracking
 --   numbers; a package with lines in two rows counts in both. Shares are of all lines with the same value of the
 --   column that `by` names first and the same currency, or of the currency when `by` names one column. Zones are in one spelling; `usual_origin` is the origin in
 --   its usual spelling, with lost zeros restored. A weight break includes its upper bound. Lines without a value have a
---   row of their own.
+--   row of their own. `converted_cost` is `billing_cost` in the currency `in`: amounts are converted by month, with the
+--   rate of the month before a rate without a month. It is empty where a line has no rate; `unconverted` counts these.
 -- order: currency; the columns in the order of `by` (weights and zones that are numbers by size, then others by name,
 --   then none)
 -- limits: Surcharges, dimensional weight, destination and margin are not in an invoice file. Zones of two carriers or
 --   services are not the same measure, and an expensive zone may only have heavy parcels (`what-if` compares like with
 --   like).
--- units: billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %, share_of_shipments %, credited_percent %
+-- units: converted_cost $in, billable_weight_lb lb, cost_per_lb money/lb, share_of_cost %, share_of_shipments %, credited_percent %
 -- detail: credits, credited_percent
 -- chart: heatmap key=carrier y=tenant value=billing_cost combine=sum
 --   heatmap key=zone y=carrier value=cost_per_shipment
@@ -26,7 +29,8 @@
 --   bar key=zone value=billing_cost combine=sum
 --   bar key=origin value=billing_cost combine=sum
 --   bar key=weight_break value=billing_cost combine=sum
--- groups: month, week, tenant, carrier, service_level service, zone, origin, usual_origin origin, weight_break weight
+-- groups: month, week, tenant, carrier, service_level service, zone, origin, usual_origin origin, weight_break weight,
+--   converted_cost in, unconverted in
 -- drilldown: shipments by month, week, tenant, carrier, service_level, zone, origin, weight_break, currency_code; totals
 -- example: Of 40 billed to Acme, 30 are from UPS, 75 %: the packages A and B, of which A has two lines, 15 each.
 --   lines: tenant | carrier | tracking_number | billing_cost
@@ -49,7 +53,9 @@ with totals as (
         sum(credits) as credits,
         sum_lb(weight, unit) as billable_weight_lb,
         per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
-        packages_of(cast(sum(shipments) as bigint), sum(repeats)) as packages
+        packages_of(cast(sum(shipments) as bigint), sum(repeats)) as packages,
+        if(sum(unconverted) > 0, null, sum(converted_cost)) as converted_cost,
+        cast(sum(unconverted) as bigint) as unconverted
     from (
         from billed_by($by)
         union all by name
@@ -59,6 +65,8 @@ with totals as (
             count(*) - count(distinct (carrier, tracking_number)) as repeats
         from lines_by($by, 'repeated_lines')
         group by all
+        union all by name
+        from converted_by($by, $in)
     )
     group by all
 ),
@@ -97,6 +105,8 @@ select
     s.invoices,
     s.shipments,
     s.billing_cost,
+    s.converted_cost,
+    s.unconverted,
     per(s.billing_cost, s.packages) as cost_per_shipment,
     s.billable_weight_lb,
     s.cost_per_lb,

@@ -39,7 +39,7 @@ periods as (
     from (
         select distinct carrier, service_level, currency_code, date '0001-01-01' as period_from from monthly_prices
         union all
-        select carrier, service_level, currency_code, start from price_moves(3, 3, prices := 'all_prices') where verdict <> 'some prices'
+        select carrier, service_level, currency_code, start from price_moves(3, 3, cells := 'all_cells') where verdict <> 'some prices'
     )
 ),
 -- Ten-thousandths; medians are doubled, so that they are whole. A cell whose extreme prices are close has no

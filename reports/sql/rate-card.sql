@@ -12,8 +12,8 @@
 -- units: lb lb, rated_weight -
 -- detail: rated_weight, rated_unit
 -- drilldown: shipments by carrier, service_level, zone, lb as rated_lb, currency_code
--- example: Four parcels rated at 2 lb into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5.
---   The credit is no price, and the line without a zone is in no cell.
+-- example: Up to a pound the carrier rates in steps of four ounces, above in whole pounds. Four parcels rated at 2 lb
+--   into zone 5 ("Zone 5" and "05" are one) cost 8, 9, 10 and 20: the median is 9.5. The credit is no price, and the line without a zone is in no cell.
 --   lines: carrier_zone | billable_weight | billing_cost
 --   5 | 2 | 8
 --   05 | 1.2 | 9
@@ -21,8 +21,11 @@
 --   5 | 1.01 | 20
 --   5 | 2 | -8
 --   | 2 | 4
+--   weights: carrier | unit | step | up_to
+--   ups | oz | 4 | 16
+--   ups | lb | 1 |
 --   rows: zone | lb | shipments | lowest | first_decile | median | last_decile | highest | distinct_prices
---   5 | 2 | 4 | 8.0000 | 8.0000 | 9.5000 | 20.0000 | 20.0000 | 4
+--   5 | 2.0000 | 4 | 8.0000 | 8.0000 | 9.5000 | 20.0000 | 20.0000 | 4
 select
     carrier,
     service_level,

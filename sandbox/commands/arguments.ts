@@ -22,12 +22,12 @@ export function decimalNumber(text: string): number {
   return value;
 }
 
-/** `a=1`, `b=null` to `{a: '1', b: null}`. @throws CommandFailure for a text without `=` */
 /** The values of a repeated option. */
 function listOf(option: unknown): readonly string[] {
   return option === undefined ? [] : (option as readonly string[]);
 }
 
+/** `a=1`, `b=null` to `{a: '1', b: null}`. @throws CommandFailure for a text without `=` */
 export function pairs(option: unknown): Record<string, string | null> {
   return Object.fromEntries(
     listOf(option).map((text) => {
@@ -75,8 +75,4 @@ export function given(values: Record<string, unknown>): Record<string, unknown> 
 export function withQuery(path: string, values: Record<string, unknown>): string {
   const query = new URLSearchParams(given(values) as Record<string, string>).toString();
   return query === '' ? path : `${path}?${query}`;
-}
-
-export function path(parts: TemplateStringsArray, ...ids: readonly string[]): string {
-  return parts.map((part, at) => (at === 0 ? part : encodeURIComponent(ids[at - 1] ?? '') + part)).join('');
 }

@@ -1,9 +1,8 @@
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
-import { namedValues } from './account.ts';
 import { decimalNumber, given, wholeNumber } from './arguments.ts';
-import { CommandFailure, conclude, dataDirOf, EXIT, snakeKeys } from './verb.ts';
+import { CommandFailure, conclude, dataDirOf, EXIT, namedValues, snakeKeys } from './verb.ts';
 
 interface ServeOptions extends SandboxOptions {
   readonly data?: string;

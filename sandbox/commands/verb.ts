@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { Agent, request } from 'undici';
 import { readAddresses } from '../state/data-folder.ts';
 
@@ -134,47 +134,9 @@ export interface VerbOptions extends ConnectionOptions {
 
 export type Options = Readonly<Record<string, unknown>>;
 
-export interface Verb {
-  readonly description: string;
-  /** Without the name of the program. */
-  readonly example: string;
-  readonly writes?: boolean;
-  /** For a command that cannot be undone. */
-  readonly confirm?: (argument: string) => string;
-  readonly options?: (command: Command) => Command;
-  /** @param argument the first positional argument, empty when it is left out */
-  readonly call: (argument: string, options: Options) => AdminCall;
-  /** The fields of the answer that are printed as columns, or its lines. */
-  readonly print: readonly string[] | ((answer: unknown) => readonly string[]);
-}
-
-export function verb(nameAndArgument: string, definition: Verb): Command {
-  const { description, example, writes = false, confirm, options: addOptions, call } = definition;
-  const [name, argument] = nameAndArgument.split(' ');
-  const command = verbCommand(name ?? '', { description, example });
-  if (argument !== undefined) command.argument(argument);
-  if (writes) command.option('--dry-run', 'print the request instead of sending it');
-  const yes = new Option('--yes', 'skip the confirmation');
-  // Accepted by every command that writes, so that scripts can always pass it.
-  if (confirm !== undefined) command.addOption(yes);
-  else if (writes) command.addOption(yes.hideHelp());
-  addOptions?.(command);
-  command.action((...actionArguments: unknown[]) => {
-    const count = command.registeredArguments.length;
-    const value = count === 0 ? '' : String(actionArguments[0] ?? '');
-    const options = actionArguments[count] as Options & VerbOptions;
-    return conclude(options, async () => {
-      const request = call(value, options);
-      if (confirm !== undefined) await requireConfirmation(options, confirm(value));
-      await send(options, request, definition.print);
-    });
-  });
-  return command;
-}
-
 export function verbCommand(
   name: string,
-  { description, example }: Pick<Verb, 'description' | 'example'>,
+  { description, example }: { readonly description: string; readonly example: string },
 ): Command {
   return new Command(name)
     .description(description)
@@ -185,13 +147,6 @@ export function verbCommand(
     .option('--json', 'print one JSON document')
     .option('--verbose', 'show the stack of an error')
     .addHelpText('after', `\nExample:\n  billsync sandbox ${example}`);
-}
-
-export function group(name: string, description: string, verbs: readonly Command[]): Command {
-  const example = `\nExample:\n  billsync sandbox ${name} ${verbs[0]?.name() ?? ''}`;
-  const command = new Command(name).description(description).addHelpText('after', example);
-  for (const one of verbs) command.addCommand(one);
-  return command;
 }
 
 export async function conclude(
@@ -209,23 +164,8 @@ export async function conclude(
   }
 }
 
-async function send(options: VerbOptions, call: AdminCall, shown: Verb['print']): Promise<void> {
-  if (options.dryRun === true) return printCall(options, call);
-  const client = new AdminClient(options);
-  try {
-    const answer = await client.call(call);
-    if (options.json === true) printJson(answer);
-    else print(typeof shown === 'function' ? shown(answer) : table([answer].flat() as object[], shown));
-    if (Array.isArray(answer) && answer.length === 0 && call.method === 'GET') {
-      throw new CommandFailure(EXIT.nothingMatched, ['Nothing matched.']);
-    }
-  } finally {
-    await client.close();
-  }
-}
-
 /** @throws CommandFailure without consent */
-async function requireConfirmation(options: VerbOptions, question: string): Promise<void> {
+export async function requireConfirmation(options: VerbOptions, question: string): Promise<void> {
   if (options.yes === true || options.dryRun === true) return;
   if (!process.stdin.isTTY) {
     throw new CommandFailure(EXIT.usage, [`${question} This cannot be undone.`, 'Confirm with --yes.']);
@@ -251,13 +191,21 @@ export function table(objects: readonly object[], names: readonly string[]): str
   return aligned([headers, ...rows]);
 }
 
-export function aligned(rows: readonly (readonly string[])[]): string[] {
+function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd(),
+  );
+}
+
+export function namedValues(values: object): string[] {
+  return aligned(
+    Object.entries(snakeKeys(values) as object)
+      .filter(([, value]) => typeof value !== 'object')
+      .map(([name, value]) => [name, String(value)]),
   );
 }
 
@@ -284,10 +232,4 @@ function plain(value: unknown): string {
         .join(' ')
     : String(value ?? '-');
   return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
-}
-
-function printCall(options: VerbOptions, call: AdminCall): void {
-  const body = call.body === undefined ? '' : ` with ${JSON.stringify(call.body)}`;
-  if (options.json === true) printJson({ dryRun: true, ...call });
-  else print([`Would ${call.method} ${call.path}${body}`]);
 }

@@ -6,12 +6,8 @@ import { billedRows } from '../billed-rows.ts';
 import type { AccountRoutes } from '../page/page-routes.ts';
 import { RefusalError } from '../refusal.ts';
 import { thisMachineOnly } from '../security/this-machine-only.ts';
-import { accountRoutes } from './admin/account.ts';
-import { describeRoute } from './admin/descriptions.ts';
-import { faultRoutes } from './admin/faults.ts';
-import { invoiceRoutes } from './admin/invoices.ts';
-import { deliveryRoutes, registrationRoutes } from './admin/registrations.ts';
-import { scheduleRoutes } from './admin/schedules.ts';
+import { described, registerOperation } from './admin/operation.ts';
+import { OPERATIONS } from './admin/operations.ts';
 
 export async function adminRoutes(
   app: FastifyInstance,
@@ -28,7 +24,6 @@ export async function adminRoutes(
       },
     },
   });
-  app.addHook('onRoute', (route) => describeRoute(route, app.prefix));
   acceptJson(app);
   app.addHook('onRequest', thisMachineOnly(access));
   app.addHook('onRequest', async (request, reply) => {
@@ -53,16 +48,14 @@ export async function adminRoutes(
     uiConfig: { docExpansion: 'list', tryItOutEnabled: true },
     theme: { title: 'Billing sandbox: admin API' },
   });
-  accountRoutes(app, account);
-  invoiceRoutes(app, account);
-  registrationRoutes(app, account);
-  scheduleRoutes(app, account);
-  deliveryRoutes(app, account);
-  faultRoutes(app, account);
-  app.get('/openapi.json', async () => app.swagger());
-  app.get('/connection', async () => connection());
-  app.get('/billed-shipments', (_request, reply) =>
-    reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(jsonLines(billedRows(account)))),
+  for (const operation of OPERATIONS) registerOperation(app, operation, { account, connection });
+  const schema = (about: string) => ({ schema: described('Account', about) });
+  app.get('/openapi.json', schema('this document'), async () => app.swagger());
+  app.get(
+    '/billed-shipments',
+    schema('every row as billed, a JSON object a line, whatever faults changed in files and events'),
+    (_request, reply) =>
+      reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(jsonLines(billedRows(account)))),
   );
 }
 

@@ -253,7 +253,7 @@ function reportSection(report: ReportDefinition): string {
       : [
           `**Units:** ${Object.entries(units)
             .filter(([, unit]) => unit !== '-')
-            .map(([column, unit]) => `${code(column)} ${unit}`)
+            .map(([column, unit]) => `${code(column)} ${unit.replace('$', 'the parameter ')}`)
             .join(', ')}`,
         ]),
   ];

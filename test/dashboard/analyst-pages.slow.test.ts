@@ -77,7 +77,7 @@ describe('the overview', () => {
 
 describe('a table', () => {
   test('shows the main currency, and links the others', async () => {
-    const page = await read('/reports/tenants');
+    const page = await read('/reports/cost?p_by=tenant');
     expect(page).toContain('Currency: USD');
     expect((await json('/reports/tenants?format=json')).currency).toBe('USD');
     const [, eur = ''] = /<a class="dropdown-item" href="([^"]+)">EUR<\/a>/.exec(page) ?? [];

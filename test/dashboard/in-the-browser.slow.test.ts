@@ -124,6 +124,13 @@ function overhang(page: Page): Promise<unknown> {
 const CUT_OFF = `[...document.querySelectorAll('[aria-label="Rows of the report"]')]
   .reduce((sum, part) => sum + part.scrollWidth - part.clientWidth, 0)`;
 
+/** Cells of a stacked table that begin before their label ends, and sums that stay over the rows. */
+const OVERLAID = `[...document.querySelectorAll('.stacks :is(td:not(.blank), tfoot)')].filter((part) => {
+  const [own, label] = [getComputedStyle(part), getComputedStyle(part, '::before')];
+  return own.position === 'sticky'
+    || parseFloat(own.paddingLeft) < (parseFloat(label.left) || 0) + (parseFloat(label.width) || 0);
+}).length`;
+
 const ROWS = '[aria-label="Rows of the report"]';
 
 describe('the dashboard in a browser', () => {
@@ -151,6 +158,7 @@ describe('the dashboard in a browser', () => {
       await page.setViewportSize(NARROW);
       await page.goto(dashboard.url + path);
       expect(await barriers(page, CONTRAST_ALONE)).toEqual([]);
+      expect(await page.evaluate(OVERLAID)).toBe(0);
     },
   );
 

@@ -165,7 +165,7 @@ describe('a period', () => {
     const days = counted.filter(({ shipDate }) => shipDate === '2026-03-05');
     expect(rows).toHaveLength(days.length);
     expect((await json('/shipments?format=json&period=2026-03-05')).rows).toEqual(rows);
-    expect(await read('/reports/carriers?from=2026-03-01&to=2026-03-31')).toMatch(
+    expect(await read('/reports/cost?p_by=carrier&from=2026-03-01&to=2026-03-31')).toMatch(
       /<a class="nav-link" href="\/shipments\?from=2026-03-01&amp;to=2026-03-31">.*Shipments/,
     );
     expect(await read('/reports?from=2026-03-01&to=2026-03-31')).toContain(
@@ -198,7 +198,7 @@ describe('a period', () => {
 
 describe("a report's numbers", () => {
   test('link to shipments with the filters of the page', async () => {
-    const page = await read('/reports/carriers?from=2026-03-01&to=2026-03-31&currency=USD');
+    const page = await read('/reports/cost?p_by=carrier&from=2026-03-01&to=2026-03-31&currency=USD');
     const links = [
       ...page.matchAll(
         /<a href="(\/shipments\?from=2026-03-01&amp;to=2026-03-31&amp;currency=USD&amp;is_carrier=ups&amp;is_currency_code=USD)"([^>]*)>/g,
@@ -214,18 +214,18 @@ describe("a report's numbers", () => {
   });
 
   test('are sorted by any column and summed per currency', async () => {
-    const page = await read('/reports/zones?sort=-shipments&show=all');
+    const page = await read('/reports/cost?p_by=zone&sort=-shipments&show=all');
     expect(page).toMatch(
-      /aria-sort="descending"><a href="\/reports\/zones\?show=all&amp;sort=shipments">Shipments<\/a>/,
+      /aria-sort="descending"><a href="\/reports\/cost\?p_by=zone&amp;show=all&amp;sort=shipments">Shipments<\/a>/,
     );
     const { totals } = await json('/shipments?format=json');
     const foot = /<tfoot>([\s\S]*?)<\/tfoot>/.exec(page)?.[1] ?? '';
     expectRows(foot, totals, (currency) => `Sum in ${currency}`);
-    expect(await read('/reports/zones?sort=colour')).toContain('There is no column');
+    expect(await read('/reports/cost?p_by=zone&sort=colour')).toContain('There is no column');
   });
 
   test('of two periods link each to its own', async () => {
-    const page = await read('/reports/carriers?from=2026-03-01&to=2026-03-31&compare=previous');
+    const page = await read('/reports/cost?p_by=carrier&from=2026-03-01&to=2026-03-31&compare=previous');
     expect(page).toContain('Compared with 2026-02-01 to 2026-02-28');
     expect(page).toMatch(
       /href="\/shipments\?from=2026-02-01&amp;to=2026-02-28&amp;is_carrier=ups&amp;is_currency_code=USD"/,
@@ -233,6 +233,29 @@ describe("a report's numbers", () => {
     expect(page).toMatch(
       /href="\/shipments\?from=2026-03-01&amp;to=2026-03-31&amp;is_carrier=ups&amp;is_currency_code=USD"/,
     );
-    expect((await get('/reports/carriers?compare=previous')).status).toBe(400);
+    expect((await get('/reports/cost?p_by=carrier&compare=previous')).status).toBe(400);
+  });
+
+  test('are compared with any two days that the form names, unless its list is changed too', async () => {
+    const typed = '&compare_from=2026-02-03&compare_to=2026-02-20';
+    const form = `/reports/cost?p_by=carrier&from=2026-03-01&to=2026-03-31${typed}`;
+    const compared = async (fields: string): Promise<string> =>
+      (await json(`${form}${fields}&format=json`)).head.parameters.compare;
+    expect(await compared('&compare=&compare_was=')).toBe('2026-02-03 to 2026-02-20');
+    expect(await compared('&compare=previous&compare_was=previous')).toBe('2026-02-03 to 2026-02-20');
+    expect(await compared('&compare=2026-01&compare_was=2026-02-03..2026-02-20')).toBe(
+      '2026-01-01 to 2026-01-31',
+    );
+    const page = await read(`${form}&compare=&compare_was=`);
+    expect(page).toContain(
+      '<option value="2026-02-03..2026-02-20" selected>Against 2026-02-03 to 2026-02-20',
+    );
+    // One day waits for the other one in its field.
+    const waiting = await read(form.replace(/&compare_to=.*/, '&compare=&compare_was='));
+    expect(waiting).toMatch(/name="compare_from" type="date" value="2026-02-03"/);
+    const { spend } = await json(
+      `/?from=2026-03-01&to=2026-03-31${typed}&compare=previous&compare_was=previous&format=json`,
+    );
+    expect(spend.before).toEqual({ from: '2026-02-03', to: '2026-02-20' });
   });
 });

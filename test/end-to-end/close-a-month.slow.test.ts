@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -82,9 +82,14 @@ interface Total {
   readonly billed: string;
 }
 interface Json {
+  readonly rows: readonly Readonly<Record<string, string>>[];
+  readonly head: { readonly notes: readonly string[] };
+  readonly items: readonly { readonly title: string; readonly open: readonly object[] }[];
   readonly statements: readonly { readonly tenant: string; readonly totals: readonly Total[] }[];
   readonly closing: { readonly totals: readonly Total[] };
 }
+const units = (amount = '0'): bigint => BigInt(amount.replace('.', ''));
+const decimal = (amount: bigint): string => String(amount).replace(/(\d{4})$/, '.$1');
 const heading = async (): Promise<string> => page.locator('h1').innerText();
 const json = async (path: string): Promise<Json> =>
   (
@@ -103,6 +108,7 @@ async function give(name: string, content: string): Promise<void> {
 }
 
 test('a month of 25 tenants is closed in the pages, by the keyboard, with the figures of the commands', async () => {
+  clicks = 0;
   // The rates: a wrong file names each wrong line, a right one what it matches; both as the command says it.
   await go('/money-at-risk');
   await press('link', /^Files$/);
@@ -236,4 +242,60 @@ test('a month of 25 tenants is closed in the pages, by the keyboard, with the fi
   expect([...open.keys()]).toEqual([]);
 
   expect(clicks).toBeLessThanOrEqual(27);
+});
+
+test('amounts in one reporting currency are those of the command, with each rate and its day; a missing rate is said', async () => {
+  const given = join(fixture.folder, 'given.csv');
+  await writeFile(given, 'month,from_currency,to_currency,rate,day\n2026-10,CAD,USD,0.73,2026-10-31\n');
+  await command('user-files', 'put', 'report-files/fx.csv', given);
+  const asked = ['report', 'cost', '--period', '2026-10', '--param', 'by=carrier', '--param', 'in=usd'];
+  const { stdout, stderr } = await command(...asked, '--json');
+  const rows = JSON.parse(stdout) as Json['rows'];
+  const shown = await json('/reports/cost?period=2026-10&p_by=carrier&p_in=USD&format=json');
+  const amounts = (of: Json['rows']) =>
+    of.map((row) => [row.carrier, row.currency_code, row.converted_cost, row.unconverted]);
+  expect(amounts(shown.rows)).toEqual(amounts(rows));
+  expect(rows.map(({ currency_code, converted_cost }) => [currency_code, converted_cost])).toEqual(
+    rows.map(({ currency_code, billing_cost }) => {
+      const rate = { CAD: 73n, USD: 100n }[currency_code ?? ''];
+      return [currency_code, rate === undefined ? null : decimal((units(billing_cost) * rate + 50n) / 100n)];
+    }),
+  );
+  const total = rows.reduce((sum, row) => sum + units(row.converted_cost ?? '0'), 0n);
+  const [sum, left] = shown.head.notes;
+  expect(sum).toMatch(
+    /^In USD: [\d,.]+ for \d+ shipments, with the rates CAD 0\.73 \(of 2026-10-31, for 2026-10\)\.$/,
+  );
+  expect(units(/[\d,.]+\d/.exec(sum ?? '')?.[0].replaceAll(',', ''))).toBe(total);
+  expect(left).toMatch(
+    /^Not in any amount in USD: \d+ shipments in JPY of 2026-10, for which no exchange rate is given/,
+  );
+  for (const note of [sum, left]) expect(stderr).toContain(note);
+  await go('/reports/carriers?period=2026-10&p_in=USD');
+  expect(await page.getByLabel('Notes').innerText()).toContain(left);
+  await press('link', 'Give the file of fx');
+  expect(await heading()).toBe('Exchange rates');
+});
+
+test('a gap is answered with a reason, which is kept, and is open again by a click', async () => {
+  const openGaps = async (): Promise<number> =>
+    (await json('/close?period=2026-10&format=json')).items.find(({ title }) => title === 'Gaps answered')
+      ?.open.length ?? 0;
+  const before = await openGaps();
+  expect(before).toBeGreaterThan(0);
+  const decide = async (label: 'Answer' | 'Reopen'): Promise<void> => {
+    await go('/reports/gaps?from=2026-10-01&to=2026-10-31');
+    await page.getByLabel('Row 1', { exact: true }).press('Space');
+    await press('button', 'Answer or reopen the ticked gaps');
+    if (label === 'Answer') await page.getByLabel('Why nothing is missing').fill('It was never used.');
+    await press('button', label);
+  };
+  await decide('Answer');
+  expect(await openGaps()).toBe(before - 1);
+  await go('/reports/gaps?from=2026-10-01&to=2026-10-31');
+  expect(await page.getByRole('region', { name: 'Rows of the report' }).innerText()).toContain(
+    'It was never used. (ann)',
+  );
+  await decide('Reopen');
+  expect(await openGaps()).toBe(before);
 });

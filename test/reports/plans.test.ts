@@ -20,8 +20,9 @@ test.each(listReports().filter(({ name }) => !FEW_ROWS.has(name)))(
     try {
       const session = await prepareSession(file, checkFilters({}));
       await session.count();
-      await loadOptionalTables(file, report, {});
-      const sql = await setParameterVariables(file, report, bindParameters(report, {}));
+      const values = bindParameters(report, {});
+      await loadOptionalTables(file, report, {}, values.texts);
+      const sql = await setParameterVariables(file, report, values);
       await createSharedViews(file, report.sql);
       const plan = (await file.query(`explain ${sql}`)).getRows().join('\n');
       expect(plan).not.toMatch(/BLOCKWISE_NL_JOIN|NESTED_LOOP_JOIN/);

@@ -48,7 +48,7 @@ export const MONTH_END: readonly Step[] = [
       await page.getByRole('link', { name: 'Excel', exact: true }).click();
       saved = (await download).suggestedFilename();
     },
-    sees: async () => /^carriers_\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.xlsx$/.test(saved),
+    sees: async () => /^cost_\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.xlsx$/.test(saved),
   },
   {
     name: 'month-end-3-why',

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
+import { DATE_BASES } from '../../../reports/report-filters.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
 import { claimRefused, lineKey } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
@@ -22,7 +23,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
     group: 'Findings',
     rows: null,
     async countWaiting() {
-      const { lines } = await disputes.atRisk(withUsualDays({}, now()));
+      const { lines } = await disputes.atRisk({ ...withUsualDays({}, now()), by: 'ship-date' });
       return lines.filter(({ state }) => state === 'new').length;
     },
     register(app, host) {
@@ -30,7 +31,8 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
         answered(host, reply, async () => {
           const { risk, state, page, min, ...query } = Query.parse(request.query);
           const menu = host.periodMenu(withUsualDays(query, now()), ADDRESS);
-          const finding = disputes.atRisk({ from: menu.from, to: menu.to }, min ?? null);
+          const { by } = query;
+          const finding = disputes.atRisk({ from: menu.from, to: menu.to, by }, min ?? null);
           const found = host.isForPrograms(request) ? await finding : await resultWithinPatience(finding);
           if (found === null) {
             reply.header('refresh', '3');
@@ -44,6 +46,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             const place = {
               from: menu.from ?? '',
               to: menu.to ?? '',
+              by,
               state,
               risk: risk ?? '',
               min: min ?? '',
@@ -53,7 +56,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const html = render('at-risk', {
             ...{
               ...summaryOf(found),
-              ...menu,
+              ...{ ...menu, by },
               state,
               risk,
               states: STATES,
@@ -75,11 +78,11 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
       operators?.post(`${ADDRESS}/claim`, (form, request, reply) =>
         operators.offer(reply, request.operator, async () => {
           const [from, to] = [form.get('from') ?? undefined, form.get('to') ?? undefined];
-          const { lines } = await disputes.atRisk({ from, to }, form.get('min') || null);
+          const { risk, by } = Query.parse({ risk: form.get('risk'), by: form.get('by') });
+          const { lines } = await disputes.atRisk({ from, to, by }, form.get('min') || null);
           const keys = new Set(form.getAll('line'));
           const act = form.get('do') ?? '';
           const isAll = form.get('all') === 'yes' || act === 'dismiss-all';
-          const { risk } = Query.parse({ risk: form.get('risk') });
           const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
           if (chosen.length === 0)
             throw claimRefused('No row is ticked', 'go back and tick what is to be claimed');
@@ -98,7 +101,7 @@ const Query = z.object({
     .optional()
     .catch(undefined),
   state: z.enum([...STATES, 'all']).catch('new'),
-  ...{ from: day, to: day, period: day },
+  ...{ from: day, to: day, period: day, by: z.enum(DATE_BASES).catch('ship-date') },
   min: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,4})?$/)
@@ -120,10 +123,10 @@ function isChosen(line: LineAtRisk, risk: Risk | undefined): boolean {
   return line.state === 'new' && (risk === undefined || line.risk === risk);
 }
 
-function withUsualDays(
-  query: Pick<Partial<z.output<typeof Query>>, 'from' | 'to' | 'period'>,
+function withUsualDays<T extends Pick<Partial<z.output<typeof Query>>, 'from' | 'to' | 'period'>>(
+  query: T,
   now: Date,
-): typeof query {
+): T {
   if ((query.from ?? query.to ?? query.period) !== undefined) return query;
   const today = now.toISOString().slice(0, 10);
   return { ...query, from: shiftDay(today, -USUAL_DAYS), to: today };

@@ -9,6 +9,7 @@ import { escapeAttribute, templatesIn } from '../../../reports/render/templates.
 import { CLAIM_STATES, ClaimError, chosenOf, NEXT_STATES } from '../claim.ts';
 import { claimJson, totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
+import { FINDINGS } from '../finding-kinds.ts';
 import { rowKey } from '../findings.ts';
 import { CLAIM_FORMATS, claimFile } from '../workbook.ts';
 import { offerChange, offerClaims } from './offers.ts';
@@ -27,7 +28,10 @@ export function disputePages(disputes: Disputes, now: () => Date = () => new Dat
     label: 'Disputes',
     icon: 'law',
     group: 'Findings',
-    rows: { label: 'Claim the ticked rows', action: `${ADDRESS}/choose`, keyOf: rowKey },
+    rows: {
+      ...{ label: 'Claim the ticked rows', action: `${ADDRESS}/choose` },
+      ...{ reports: Object.keys(FINDINGS), keyOf: rowKey },
+    },
     async countWaiting() {
       const { claims } = await disputes.list();
       return claims.filter(({ state, concerns }) => state === 'open' || concerns.length > 0).length;

@@ -21,14 +21,6 @@ create or replace temp macro price_counts(period, service, weight, lines) as tab
 create temp table if not exists monthly_prices as
 from price_counts(month_start(report_date), service_level, rated, 'loaded_shipments')
 
--- name: tenant-prices
-create temp table if not exists tenant_prices as
-from price_counts(month_start(report_date), service_level, rated, 'tenant_shipments')
-
--- name: all-prices
-create or replace temp view all_prices as
-select * replace (shipments as examined) from monthly_prices
-
 -- name: cell-prices
 -- n counts the shipments of the cell, up_to those that cost at most this much, for median_at.
 create or replace temp macro cell_prices(period, service, lines) as table
@@ -39,30 +31,9 @@ create or replace temp macro cell_prices(period, service, lines) as table
     from price_counts(period, service, rated, lines)
     window cell as (partition by start, carrier, service_level, zone, rated, currency_code)
 
--- name: price-moves
--- Each cell with an examined line is compared with its last month before. Increase or decrease is general
--- when at least 80 % of compared cells agree. by_zone: rows for each zone.
-create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false, prices := 'tenant_prices') as table
-with
--- Lists of one or two prices are cheaper than a window over all.
-listed as (
-    select
-        start,
-        carrier,
-        service_level,
-        zone,
-        rated,
-        currency_code,
-        sum(shipments) as shipments,
-        sum(examined) as examined,
-        max(shipments) as most,
-        arg_max(billing_cost, shipments) as most_frequent,
-        list(counted_value(billing_cost, shipments)) as counted
-    from query_table(prices)
-    group by all
-    having sum(shipments) >= min_shipments
-),
-cells as (
+-- name: median-cells
+-- The median price of each cell in each month. Lists of one or two prices are cheaper than a window over all.
+create or replace temp macro median_cells(prices) as table
     select * exclude (middle), twice_middle((middle).low, (middle).high) as twice_median
     from (
         select
@@ -72,19 +43,60 @@ cells as (
                 when 2 * most > shipments then counted_value(most_frequent, shipments)
                 else middle_values(list_sort(counted), shipments)
             end as middle
-        from listed
+        from (
+            select
+                start,
+                carrier,
+                service_level,
+                zone,
+                rated,
+                currency_code,
+                sum(shipments) as shipments,
+                sum(examined) as examined,
+                max(shipments) as most,
+                arg_max(billing_cost, shipments) as most_frequent,
+                list(counted_value(billing_cost, shipments)) as counted
+            from query_table(prices)
+            group by all
+        )
     )
-),
-changes as (
+
+-- name: monthly-cells
+create temp table if not exists monthly_cells as
+from median_cells('monthly_prices')
+
+-- name: tenant-prices
+create or replace temp view tenant_prices as
+from price_counts(month_start(report_date), service_level, rated, 'tenant_shipments')
+
+-- name: tenant-cells
+-- Without a filter of tenants these are the cells of all, so that the shipments are read once.
+create temp table if not exists tenant_cells as
+select * from monthly_cells where getvariable('tenants') is null
+union all
+select * from median_cells('tenant_prices') where getvariable('tenants') is not null
+
+-- name: all-cells
+create or replace temp view all_cells as
+select * replace (shipments as examined) from monthly_cells
+
+-- name: price-steps
+-- Each cell with its last month before; a month counts with at least this many lines.
+create or replace temp macro price_steps(min_shipments, cells := 'tenant_cells') as table
     select
         *,
         lag(twice_median) over (partition by carrier, service_level, zone, rated, currency_code order by start) as before
-    from cells
-),
+    from query_table(cells)
+    where shipments >= min_shipments
+
+-- name: price-moves
+-- Increase or decrease is general when at least 80 % of compared cells agree. by_zone: rows for each zone.
+create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false, cells := 'tenant_cells') as table
+with
 -- Part of the price before in 10^-12, so that a median is rounded once.
 parts as (
     select *, rounded_quotient((twice_median - before) * 1000000000000, before) as part
-    from changes
+    from price_steps(min_shipments, cells := cells)
     where before is not null and examined > 0
 ),
 counted as (
@@ -174,3 +186,58 @@ left join rated as r
     on r.carrier = c.carrier and r.service_level is not distinct from c.service_level
     and r.zone is not distinct from c.zone and r.currency_code = c.currency_code and r.exact is not distinct from c.exact
     and r.day is not distinct from c.day
+
+-- name: rate-for
+-- The rate of the month itself precedes one for all.
+create or replace temp macro rate_for(from_code, to_code, of_month) as
+    case
+        when from_code = to_code then {rate: cast(1 as decimal(18, 8)), month: null, day: null}
+        else (
+            select arg_min(
+                {rate: f.rate, month: f.month, day: f.day}, {has_no_month: f.month is null, rate: f.rate}
+            )
+            from fx as f
+            where f.from_currency = from_code and f.to_currency = to_code and (f.month is null or f.month = of_month)
+        )
+    end
+
+-- name: converted-by
+-- Amounts of a group are converted by month. A group with a line that has no rate has no amount.
+create or replace temp macro converted_by(groups, code) as table
+    select
+        * exclude (month, shipments, billing_cost),
+        converted(billing_cost, rate_for(currency_code, code, month).rate) as converted_cost,
+        if(rate_for(currency_code, code, month).rate is null, shipments, 0) as unconverted
+    from (
+        select
+            of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
+            currency_code,
+            month_of(report_date) as month,
+            count(*) as shipments,
+            sum(billing_cost) as billing_cost
+        from lines_by(groups, 'selected_shipments')
+        where code is not null
+        group by all
+    )
+
+-- name: converted-months
+create or replace temp macro converted_months(code) as table
+    select
+        * exclude (rated),
+        (rated).rate as rate,
+        (rated).month as rate_month,
+        (rated).day as taken_on,
+        converted(billing_cost, (rated).rate) as converted_cost
+    from (
+        select *, rate_for(currency_code, code, month) as rated
+        from (
+            select
+                month_of(start) as month,
+                currency_code,
+                cast(sum(shipments) as bigint) as shipments,
+                sum(billing_cost) as billing_cost
+            from invoiced_months
+            group by all
+        )
+    )
+    order by currency_code, month

@@ -160,7 +160,7 @@ describe('the page of statements', () => {
         operators: null,
         noOperator: '',
         isForPrograms: () => true,
-        periodMenu: () => ({ period: '', presets: [] }),
+        periodMenu: () => ({ html: '' }),
       },
       send: async (reply, { html }) => reply.type('text/html').send(html),
       answered: (_reply, _refusals, answer) => answer(),

@@ -48,6 +48,12 @@ const PAYMENTS: Files = {
   ],
 };
 
+const EXCHANGE_RATES = [
+  { month: '', from_currency: 'EUR', to_currency: 'USD', rate: '1.12345678' },
+  { month: '2026-01', from_currency: 'EUR', to_currency: 'USD', rate: '1.2' },
+  { month: '', from_currency: 'USD', to_currency: 'EUR', rate: '0.9' },
+];
+
 export const CATALOGUE: Readonly<Record<string, Entry>> = {
   tenants: { report: spend.tenants, tried: [{}] },
   carriers: { report: spend.carriers, tried: [{}] },
@@ -56,8 +62,14 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
     report: spend.cost,
     tried: [
       ...[{}, { by: 'month' }, { by: 'week+tenant' }, { by: 'zone+service' }],
-      ...[{ by: 'origin' }, { by: 'weight+carrier' }],
+      ...[
+        { by: 'origin' },
+        { by: 'weight+carrier' },
+        { by: 'carrier', in: 'usd' },
+        { by: 'week', in: 'EUR' },
+      ],
     ],
+    files: { fx: EXCHANGE_RATES },
   },
   summary: { report: spend.summary, tried: [{}, { grain: 'week' }] },
   services: { report: prices.services, tried: [{}, { ground: '2day' }] },
@@ -139,11 +151,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
           amount: '1',
         },
       ],
-      fx: [
-        { month: '', from_currency: 'EUR', to_currency: 'USD', rate: '1.12345678' },
-        { month: '2026-01', from_currency: 'EUR', to_currency: 'USD', rate: '1.2' },
-        { month: '', from_currency: 'USD', to_currency: 'EUR', rate: '0.9' },
-      ],
+      fx: EXCHANGE_RATES,
     },
   },
   margin: {

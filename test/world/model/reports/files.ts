@@ -68,6 +68,19 @@ export const carrierStatements: Report = ({ lines: all, hasCurrency, filters }, 
   });
 };
 
+/** In hundred millionths; null when no rate is given. */
+export function rateOf(files: Files, from: string, to: string, of: string): bigint | null {
+  if (from === to) return 100_000_000n;
+  const fitting = rowsOf(files, 'fx').filter(
+    (row) =>
+      cell(row, 'from_currency') === from &&
+      cell(row, 'to_currency') === to &&
+      ['', of].includes(cell(row, 'month')),
+  );
+  const found = fitting.find((row) => cell(row, 'month') !== '') ?? fitting[0];
+  return found === undefined ? null : parse(cell(found, 'rate'), 8);
+}
+
 export const budget: Report = ({ lines, filters, isFrom, isUntil, isOfTenantName }, _, files) => {
   const inFilters = rowsOf(files, 'budget').filter((row) => {
     const first = `${cell(row, 'month')}-01`;
@@ -80,7 +93,6 @@ export const budget: Report = ({ lines, filters, isFrom, isUntil, isOfTenantName
       (tenant === '' || isOfTenantName(tenant))
     );
   });
-  const rates = rowsOf(files, 'fx');
   const budgets = Map.groupBy(inFilters, (row) =>
     JSON.stringify([
       cell(row, 'month'),
@@ -102,20 +114,9 @@ export const budget: Report = ({ lines, filters, isFrom, isUntil, isOfTenantName
         (tenant === '' || isAlike(line.label, tenant) || line.invoice.tenantId === tenant) &&
         (carrier === '' || isAlike(line.carrier, carrier)),
     );
-    const rateOf = (from: string): bigint | null => {
-      if (from === currency) return 100_000_000n;
-      const fitting = rates.filter(
-        (row) =>
-          cell(row, 'from_currency') === from &&
-          cell(row, 'to_currency') === currency &&
-          ['', of].includes(cell(row, 'month')),
-      );
-      const found = fitting.find((row) => cell(row, 'month') !== '') ?? fitting[0];
-      return found === undefined ? null : parse(cell(found, 'rate'), 8);
-    };
     const converted = grouped(billed, (line) => [line.currency]).map(({ first, lines }) => ({
       lines,
-      rate: rateOf(first.currency),
+      rate: rateOf(files, first.currency, currency, of),
     }));
     // Each currency is converted and rounded on its own.
     const cost = sum(

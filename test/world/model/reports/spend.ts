@@ -6,6 +6,7 @@ import {
   creditedOf,
   creditsOf,
   exactPounds,
+  type Files,
   grouped,
   month,
   POUND,
@@ -27,6 +28,7 @@ import {
   sum,
 } from '../exact.ts';
 import type { Line } from '../view.ts';
+import { rateOf } from './files.ts';
 
 const ofCurrency = (lines: readonly Line[], { currency }: Line): Line[] =>
   lines.filter((line) => line.currency === currency);
@@ -99,7 +101,17 @@ const COST_COLUMNS: readonly (readonly [string, string, (line: Line) => string |
   ['weight', 'weight_break', (line) => weightBreak(line)[1]],
 ];
 
-export const cost: Report = ({ lines: all }, { by = 'tenant+carrier' }) => {
+/** Converted and rounded by month; no amount where a month has no rate. */
+function inCurrency(lines: readonly Line[], code: string, files: Files): Cells {
+  const months = grouped(lines, (line) => [month(line.date)]).map(({ first, lines: of }) => ({
+    ...{ lines: of, rate: rateOf(files, first.currency, code, month(first.date)) },
+  }));
+  const unrated = months.filter(({ rate }) => rate === null).flatMap(({ lines }) => lines);
+  const cost = sum(months.map(({ lines: of, rate }) => quotient(costOf(of) * (rate ?? 0n), 100_000_000n)));
+  return { converted_cost: unrated.length > 0 ? null : money(cost), unconverted: unrated.length };
+}
+
+export const cost: Report = ({ lines: all }, { by = 'tenant+carrier', in: code }, files) => {
   const columns = by.split('+').flatMap((wanted) => COST_COLUMNS.filter(([name]) => name === wanted));
   const keyOf = (line: Line): (string | null)[] => columns.map(([, , of]) => of(line));
   const origins = new Set(all.map(({ origin }) => origin));
@@ -128,6 +140,7 @@ export const cost: Report = ({ lines: all }, { by = 'tenant+carrier' }) => {
         share_of_cost: percent(costOf(lines), costOf(whole)),
         share_of_shipments: percent(lines.length, whole.length),
         credited_percent: creditedOf(lines),
+        ...(code === undefined ? {} : inCurrency(lines, code.toUpperCase(), files)),
       },
       order: [first.currency, ...order],
     };

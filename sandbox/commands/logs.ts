@@ -1,17 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { ActivityLine } from '../state/activity.ts';
-import { given, wholeNumber } from './arguments.ts';
-import {
-  AdminClient,
-  conclude,
-  print,
-  printJson,
-  snakeKeys,
-  type VerbOptions,
-  verb,
-  verbCommand,
-} from './verb.ts';
+import { AdminClient, conclude, print, printJson, snakeKeys, type VerbOptions, verbCommand } from './verb.ts';
 
 const POLL_MS = 500;
 
@@ -56,38 +46,4 @@ async function logs({ follow, ndjson, ...options }: LogsOptions): Promise<void> 
 
 function lineOf({ at, kind, message }: ActivityLine): string {
   return `${at}  ${kind.padEnd(8)}  ${message}`;
-}
-
-export function seedCommand(): Command {
-  return verb('seed', {
-    description: 'generate invoices of every tenant in every status',
-    example: 'seed --invoices 30 --shipments 100\n  billsync sandbox seed --months 12',
-    writes: true,
-    options: (command) =>
-      command
-        .option('--invoices <number>', 'number of invoices (12)', wholeNumber)
-        .option(
-          '--months <number>',
-          'instead, one invoice for each tenant and month, with duplicates, outliers, a price increase, re-bills and other findings planted',
-          wholeNumber,
-        )
-        .option('--shipments <number>', 'rows of each invoice (25; 40 with --months)', wholeNumber),
-    call: (_, { invoices, months, shipments }) => ({
-      method: 'POST',
-      path: '/seed',
-      body: given({ invoices, months, shipments }),
-    }),
-    print: (answer) => [`Generated ${(answer as { invoices: number }).invoices} invoices`],
-  });
-}
-
-export function resetCommand(): Command {
-  return verb('reset', {
-    description: 'remove invoices, events, deliveries, webhooks, schedules and faults',
-    example: 'reset --yes',
-    writes: true,
-    confirm: () => 'Remove everything but credentials and tenants?',
-    call: () => ({ method: 'POST', path: '/reset' }),
-    print: () => ['The sandbox is reset'],
-  });
 }
