@@ -29,4 +29,36 @@ export const EQUIVALENT: readonly Equivalent[] = [
     ...{ file: 'webhook/forwarder.ts', code: '< timing.partnerGraceMs', kind: 'limit by one' },
     why: 'A delivery waits a millisecond longer.',
   },
+  {
+    ...{ file: 'warehouse/sql/ledger.sql', code: 'when age <= 7 * 86400', kind: 'limit by one' },
+    why: 'At seven days to the second, seven periods of a day and one of a week end alike.',
+  },
+  {
+    ...{ file: 'warehouse/ledger/ingest.ts', code: 'batch.length > 0', kind: 'limit by one' },
+    why: 'An empty batch changes nothing.',
+  },
+  {
+    ...{ file: 'warehouse/load/load-files.ts', code: 'records > recordsPerCut', kind: 'limit by one' },
+    why: 'A file of exactly one chunk has the same rows in one pass and in chunks.',
+  },
+  {
+    ...{ file: 'archive/folder-facts.ts', code: 'const CHUNK_BYTES', kind: 'changed constant' },
+    why: 'How many bytes are read at once changes no fact.',
+  },
+  {
+    ...{ file: 'activities/service-calls.ts', code: 'MAX_LOADED_AT_ONCE_BYTES =', kind: 'changed constant' },
+    why: 'A file between the two sizes is loaded by the next activity instead, with the same result.',
+  },
+  {
+    ...{ file: 'webhook/forwarder.ts', code: 'ageSeconds > ', kind: 'limit by one' },
+    why: 'An age in fractions of a second does not meet the limit.',
+  },
+  {
+    ...{ file: 'webhook/connections.ts', code: 'resetting >= total', kind: 'limit by one' },
+    why: 'One refused connection more or less is reset a second later.',
+  },
+  {
+    ...{ file: 'billing/http.ts', code: 'untilMs <= nowMs', kind: 'limit by one' },
+    why: 'A pause that is over is not applied, whether it is forgotten or not.',
+  },
 ];

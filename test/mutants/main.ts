@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- --count N] [--seed S] [--room R,R] [--near]`: draws faults at random from the last commit, makes each in a copy
  * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the six nearest only, without a
- * recording those of the room.
+ * recording those of the room. `--room warehouse/lake` runs its slow tests too.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -25,11 +25,14 @@ import { mutantsOfSql } from './sql.ts';
 import { mutantsOfTypeScript } from './typescript.ts';
 
 const ROOMS = 'workflows warehouse webhook billing archive activities reports finance lib/files'.split(' ');
+/** Drawn only when it is named, since its tests have a PostgreSQL and are slow: they are run for it too. */
+const LAKE = 'warehouse/lake';
 const ROOT = join(import.meta.dirname, '../..');
 /** Own ones in the copy: what they hold depends on the sources. */
 const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
 const NEAREST = 6;
 const FAST_TEST = /(?<!\.slow)\.test\.ts$/;
+const SLOW_TEST = /\.slow\.test\.ts$/;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
 const MAX_RUN_MS = 600_000;
 /** Such a test may have failed because the machine is busy. */
@@ -57,13 +60,14 @@ const copy = join(folder, 'tree');
 const REPORT = join(folder, 'report.json');
 
 function roomOf(file: string): string {
-  return ROOMS.find((room) => file.startsWith(`${room}/`)) ?? '';
+  return [LAKE, ...ROOMS].find((room) => file.startsWith(`${room}/`)) ?? '';
 }
 
 function* drawMutants(seed: number): Generator<Mutant> {
   const rooms = values.room?.split(',') ?? ROOMS;
   const files = git('ls-files', ...rooms.map((room) => `${room}/`));
-  const all = files.split('\n').flatMap((file) => {
+  const drawn = files.split('\n').filter((file) => rooms.includes(roomOf(file)));
+  const all = drawn.flatMap((file) => {
     if (/\.sql$/.test(file)) return mutantsOfSql(file, readFileSync(join(copy, file)));
     return /\.ts$/.test(file) ? mutantsOfTypeScript(file, readFileSync(join(copy, file))) : [];
   });
@@ -224,7 +228,8 @@ function git(...args: readonly string[]): string {
 
 function vitest(...args: readonly string[]): readonly string[] {
   const output = ['--reporter=json', `--outputFile=${REPORT}`];
-  return ['node_modules/vitest/vitest.mjs', 'run', '--project=fast-*', ...output, ...args];
+  const projects = args.some((arg) => SLOW_TEST.test(arg)) ? ['--project=slow'] : [];
+  return ['node_modules/vitest/vitest.mjs', 'run', '--project=fast-*', ...projects, ...output, ...args];
 }
 
 /** @throws Error there is no report: a global set-up failed */
@@ -246,22 +251,25 @@ function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): read
     if (file.startsWith('workflows/') && testFile.startsWith('test/workflows/')) return true;
     return functions.has(file) || functions.has(`${file}#${within ?? ''}`);
   };
-  // A test of a statement often names its file.
+  // A test of a statement often names its file, or the view that it makes.
   const name = basename(file).replace(/^\d+-|\.\w+$/g, '');
+  const isNamedIn = (text: string): boolean =>
+    text.includes(name) || text.includes(name.replaceAll('-', '_'));
   const nearness = ({ testFile, functions }: Reach): number =>
-    (readFileSync(join(copy, testFile), 'utf8').includes(name) ? 0 : 1e6) +
+    (isNamedIn(readFileSync(join(copy, testFile), 'utf8')) ? 0 : 1e6) +
     (testFile.startsWith(mirrored) ? 0 : 1e5) +
     functions.size;
-  return (reach?.filter(reaches) ?? testsOfRoom(file))
+  const slow = file.startsWith(`${LAKE}/`) ? testsOfRoom(LAKE, SLOW_TEST) : [];
+  return [...(reach?.filter(reaches) ?? testsOfRoom(file.split('/')[0] ?? '')), ...slow]
     .toSorted((a, b) => nearness(a) - nearness(b))
     .map(({ testFile }) => testFile);
 }
 
-function testsOfRoom(file: string): readonly Reach[] {
-  const folder = join('test', file.split('/')[0] ?? '');
+function testsOfRoom(room: string, kind = FAST_TEST): readonly Reach[] {
+  const folder = join('test', room);
   const names = readdirSync(join(copy, folder), { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => FAST_TEST.test(name))
+    .filter((name) => kind.test(name))
     .map((name) => ({ testFile: join(folder, name), functions: new Set<string>() }));
 }
 

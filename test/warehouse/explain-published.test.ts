@@ -73,19 +73,23 @@ describe('diffVersions', () => {
 
 describe('explainTracking', () => {
   test('traces a row to its line, file, URL, event and run', async () => {
-    const bytes = aCsv([{}, {}, { 'Tracking Number': 'wanted' }]);
+    const bytes = aCsv([{}, {}, { 'Tracking Number': 'wanted' }, {}, { 'Tracking Number': 'wanted' }]);
     const file = await archiveCsv(t, bytes);
     const event = anEvent('invoice_finalized', { fileHashSha256: file.sha256 });
     await t.record([event]);
     await loadCsv(t, bytes, { eventId: event.eventId, workflowRunId: 'run-7' });
     const { path } = await t.warehouse.publish();
-    const [found] = await explainTracking({
+    const found = await explainTracking({
       databasePath: path,
       archive: t.archive,
       trackingNumber: 'wanted',
     });
-    // A header line, then two records of two lines each.
-    expect(found).toMatchObject({ rowNumber: 3, line: 6, eventId: event.eventId, workflowRunId: 'run-7' });
+    // A header line, then records of two lines each.
+    const rest = { eventId: event.eventId, workflowRunId: 'run-7' };
+    expect(found).toMatchObject([
+      { rowNumber: 3, line: 6, ...rest },
+      { rowNumber: 5, line: 10, ...rest },
+    ]);
     expect(
       await explainTracking({ databasePath: path, archive: null, trackingNumber: "x' or 1=1 --" }),
     ).toEqual([]);

@@ -174,9 +174,7 @@ export function countingChanges(
 ): readonly CountingChange[] {
   const candidates = new Candidates();
   const steps = [
-    ...evidence
-      .filter(({ announced_sha256 }) => announced_sha256 !== null)
-      .map((line) => ({ at: line.recorded_at, add: () => candidates.addEvidence(line) })),
+    ...evidence.map((line) => ({ at: line.recorded_at, add: () => candidates.addEvidence(line) })),
     ...recorded
       .filter(({ load, fact }) => load !== undefined || fact?.file_sha256 !== null)
       .map((record) => ({ at: record.at, add: () => candidates.addRecorded(record) })),

@@ -84,6 +84,7 @@ describe('ingestArchive', () => {
 describe('recordDetails', () => {
   test('reports an unknown status until a known one arrives', async () => {
     const discrepancies = () => t.query('select rule, stated from discrepancies');
+    await t.record([anEvent('invoice_created')]);
     await t.warehouse.recordDetails({
       invoiceId: INVOICE,
       status: null,
