@@ -108,6 +108,6 @@ test('removable files are those that no report since the purge’s date needs', 
       expect(removable.has(sha256(bytesOf(LAST, 0)))).toBe(false);
       await t.close();
     }),
-    { numRuns: 80 },
+    { numRuns: 15 },
   );
 });

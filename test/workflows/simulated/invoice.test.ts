@@ -194,6 +194,14 @@ describe('the events of an invoice', () => {
     expect(await life.result()).toMatchObject({ state: 'loaded' });
   });
 
+  test('that arrive while a draft is waited for are processed at once', async () => {
+    const life = await played(stating('draft'), created());
+    await life.simulation.pass('2 h');
+    await life.send(finalized());
+    expect(await life.result()).toMatchObject({ state: 'loaded' });
+    expect(life.timesOf('loadInvoice')).toEqual([2 * HOUR]);
+  });
+
   test('that arrive while attention is recorded or a run replies are processed', async () => {
     const slow = beginLife(aWorld({ loadInvoice: rejectedThenLoaded() }));
     const { markNeedsAttention } = slow.world.activities;
