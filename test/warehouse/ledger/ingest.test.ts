@@ -92,6 +92,9 @@ describe('recordDetails', () => {
       header: {},
     });
     expect(await discrepancies()).toEqual([{ rule: 'unknown-status', stated: 'REVERSED' }]);
+    // An event does not take it away, whichever of the ledgers has the higher numbers.
+    await t.record([anEvent('invoice_created')]);
+    expect(await discrepancies()).toHaveLength(1);
     await t.warehouse.recordDetails({ invoiceId: INVOICE, status: 'finalized', header: {} });
     expect(await discrepancies()).toEqual([]);
   });
