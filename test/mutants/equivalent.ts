@@ -61,4 +61,8 @@ export const EQUIVALENT: readonly Equivalent[] = [
     ...{ file: 'billing/http.ts', code: 'untilMs <= nowMs', kind: 'limit by one' },
     why: 'A pause that is over is not applied, whether it is forgotten or not.',
   },
+  ...['negated condition', 'limit by one'].map((kind) => ({
+    ...{ file: 'billing/receive-file.ts', code: 'blockBytes >= BLOCK_BYTES', kind },
+    why: 'Smaller or larger blocks have the same bytes.',
+  })),
 ];

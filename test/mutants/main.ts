@@ -240,25 +240,28 @@ function readReport(): TestReport['testResults'] {
 /** Without a recording, the tests of the same room. */
 function testsOf({ file, within }: Mutant, reach: readonly Reach[] | null): readonly string[] {
   const mirrored = `test/${dirname(file).replace(/\/sql$|\/session.*$|\/views$|\/migrations$/, '')}/`;
+  // A test of statements often names their file, or the view that it makes, and may run them without our connection.
+  const name = basename(file).replace(/^\d+-|\.\w+$/g, '');
+  const isNamedIn = (testFile: string): boolean => {
+    const text = readFileSync(join(copy, testFile), 'utf8');
+    return text.includes(name) || text.includes(name.replaceAll('-', '_'));
+  };
   const reaches = ({ testFile, functions }: Reach): boolean => {
     if (file.endsWith('.sql'))
-      return functions.has(
-        file.startsWith('warehouse/')
-          ? 'warehouse/duckdb/database.ts#open'
-          : 'reports/open-published-file.ts#openPublishedFile',
+      return (
+        (testFile.startsWith(mirrored) && isNamedIn(testFile)) ||
+        functions.has(
+          file.startsWith('warehouse/')
+            ? 'warehouse/duckdb/database.ts#open'
+            : 'reports/open-published-file.ts#openPublishedFile',
+        )
       );
     // The bundle of workflows runs in contexts whose calls are not recorded.
     if (file.startsWith('workflows/') && testFile.startsWith('test/workflows/')) return true;
     return functions.has(file) || functions.has(`${file}#${within ?? ''}`);
   };
-  // A test of a statement often names its file, or the view that it makes.
-  const name = basename(file).replace(/^\d+-|\.\w+$/g, '');
-  const isNamedIn = (text: string): boolean =>
-    text.includes(name) || text.includes(name.replaceAll('-', '_'));
   const nearness = ({ testFile, functions }: Reach): number =>
-    (isNamedIn(readFileSync(join(copy, testFile), 'utf8')) ? 0 : 1e6) +
-    (testFile.startsWith(mirrored) ? 0 : 1e5) +
-    functions.size;
+    (isNamedIn(testFile) ? 0 : 1e6) + (testFile.startsWith(mirrored) ? 0 : 1e5) + functions.size;
   const slow = file.startsWith(`${LAKE}/`) ? testsOfRoom(LAKE, SLOW_TEST) : [];
   return [...(reach?.filter(reaches) ?? testsOfRoom(file.split('/')[0] ?? '')), ...slow]
     .toSorted((a, b) => nearness(a) - nearness(b))

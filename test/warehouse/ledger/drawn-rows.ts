@@ -87,7 +87,7 @@ const invoice = fc.record({
       maxLength: 2,
     },
   ),
-  rules: fc.subarray(['unknown-status', 'total-amount', 'currency']),
+  rules: fc.shuffledSubarray(['unknown-status', 'total-amount', 'announced-hash', 'announced-size']),
 });
 type Invoice = typeof invoice extends fc.Arbitrary<infer T> ? T : never;
 
@@ -186,8 +186,8 @@ export async function store(t: TestWarehouse, invoices: readonly InvoiceRow[]): 
       rules.map((rule) => ({
         invoice_id,
         rule,
-        stated: '',
-        found: '',
+        stated: `s ${rule}`,
+        found: `f ${rule}`,
         recorded_at: new Date(BEGIN).toISOString(),
       })),
     ),

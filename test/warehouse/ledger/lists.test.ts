@@ -198,6 +198,18 @@ test('an invoice is unanswered whose last check failed or returned an unknown st
   await own.close();
 });
 
+test('announcements that differ are listed by invoice, the hash before the size', async () => {
+  const texts = (row: InvoiceRow): readonly string[] =>
+    (['hash', 'size'] as const).flatMap((name) => {
+      const rule = `announced-${name}`;
+      return row.rules.includes(rule) ? [`${name} s ${rule} announced, f ${rule} received`] : [];
+    });
+  const expected = invoices.filter((row) => texts(row).length > 0);
+  expect(new Map(await t.warehouse.announcementDifferences())).toEqual(
+    new Map(expected.map((row) => [row.invoice_id, texts(row)])),
+  );
+});
+
 test('a loaded invoice is checked daily for a week, then weekly, until 60 days after its date', async () => {
   const own = await aWarehouse();
   const [row] = drawRows(1);
