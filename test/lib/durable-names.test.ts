@@ -20,15 +20,21 @@ function names(root: string): readonly string[] {
   return [root, ...readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name))];
 }
 
-/** Runs `work` and expects that the folder of each new name was flushed meanwhile: a folder is opened for that alone. */
+/** Runs `work` and expects that the folder of each new name was flushed meanwhile: it is opened for that alone, and closed afterwards. */
 async function expectFlushed<T>(root: string, work: () => Promise<T>): Promise<T> {
   const before = new Set(names(root));
+  const opened = new Map<number, string>();
   const flushed = new Set<string>();
-  const { openSync } = fs;
+  const { openSync, closeSync } = fs;
   fs.openSync = (...args) => {
-    const [path] = args;
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) flushed.add(String(path));
-    return openSync(...args);
+    const file = openSync(...args);
+    if (statSync(args[0]).isDirectory()) opened.set(file, String(args[0]));
+    return file;
+  };
+  fs.closeSync = (file) => {
+    flushed.add(opened.get(file) ?? '');
+    opened.delete(file);
+    closeSync(file);
   };
   syncBuiltinESMExports();
   try {
@@ -37,7 +43,7 @@ async function expectFlushed<T>(root: string, work: () => Promise<T>): Promise<T
     expect(made.filter((name) => !flushed.has(dirname(name)))).toEqual([]);
     return result;
   } finally {
-    fs.openSync = openSync;
+    Object.assign(fs, { openSync, closeSync });
     syncBuiltinESMExports();
   }
 }
