@@ -7,7 +7,6 @@
  * `npm run chaos -- lake [--seed N] [--short] [--only WORD]`: ten minutes, or two. The seed decides invoices, victims and pauses.
  */
 
-import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type pg from 'pg';
@@ -15,6 +14,7 @@ import { request } from 'undici';
 import { LOCK } from '../../warehouse/lake/ledger.ts';
 import { createTraffic, type Traffic, type TrafficCounts } from '../support/billing-traffic.ts';
 import { type LakeMachines, type Machine, startLakeMachines } from '../support/lake-machines.ts';
+import { limitUnderLoad } from '../support/limit-under-load.ts';
 import type { Product } from '../support/processes/product.ts';
 import { addTo, describeSum, exact, type Sum } from '../support/published-data.ts';
 import { createRandom, type Random } from '../support/random.ts';
@@ -71,8 +71,6 @@ const SETTLED_WITHIN_MS = 240_000;
 /** PostgreSQL ends the connections of a frozen process after a minute. */
 const FREED_WITHIN_MS = 150_000;
 const BIG_INVOICE_ROWS = 40_000;
-/** Programs of the drill that run or wait to run, for each processor. */
-const OWN_LOAD = 2;
 
 const FAULTS: readonly Fault[] = [
   { name: 'kill -9 of a worker', isShort: true, play: (stage) => killSome(stage, stage.workers) },
@@ -213,7 +211,7 @@ async function loseCommits(stage: Stage): Promise<void> {
   await postgres.save();
   await allReady(all);
   const lost = (await settledCount(stage)) + random.between(1, 10);
-  const isOver = limitOf(READY_WITHIN_MS);
+  const isOver = limitUnderLoad(READY_WITHIN_MS);
   while ((await settledCount(stage)) < lost && !isOver()) await sleep(500);
   note(`back to the state before ${await settledCount(stage)} were settled`);
   await postgres.goBack();
@@ -307,7 +305,7 @@ async function freeze(stage: Stage, ...locks: readonly FrozenLock[]): Promise<vo
     }
     const before = await settledCount(stage);
     const beganMs = Date.now();
-    const isOver = limitOf(FREED_WITHIN_MS);
+    const isOver = limitUnderLoad(FREED_WITHIN_MS);
     while ((await settledCount(stage)) < before + 3) {
       if (isOver()) {
         const blocked = await stage.query(BLOCKED);
@@ -340,7 +338,7 @@ async function freezeHolder(
     await gate.query(GATES[lock](await generationOf(gate)));
     if (lock === 'opening') await stage.random.pick(awake).kill();
     if (lock === 'tidy') void stage.dashboard.product.command('schedule', 'trigger');
-    const isOver = limitOf(SETTLED_WITHIN_MS);
+    const isOver = limitUnderLoad(SETTLED_WITHIN_MS);
     while (!isOver()) {
       for (const pid of await holdersOf(gate, lock)) {
         const holder = awake.find((worker) => worker.pid === pid);
@@ -397,7 +395,7 @@ async function purgeAndRebuild(stage: Stage): Promise<void> {
 }
 
 async function allReady(machines: readonly Machine[]): Promise<void> {
-  const isOver = limitOf(READY_WITHIN_MS);
+  const isOver = limitUnderLoad(READY_WITHIN_MS);
   for (const machine of machines) {
     while (!(await machine.isReady())) {
       if (isOver()) {
@@ -407,21 +405,6 @@ async function allReady(machines: readonly Machine[]): Promise<void> {
       await sleep(250);
     }
   }
-}
-
-/**
- * @param ms on a machine of its own: while more programs wait for processors than the drill has, its time counts less, at least a tenth
- * @returns whether the time is over
- */
-function limitOf(ms: number): () => boolean {
-  let [leftMs, beforeMs] = [ms, Date.now()];
-  return () => {
-    const passedMs = Date.now() - beforeMs;
-    beforeMs += passedMs;
-    const share = (OWN_LOAD * availableParallelism()) / Math.max(...loadavg().slice(0, 2));
-    leftMs -= passedMs * Math.min(1, Math.max(0.1, share));
-    return leftMs < 0;
-  };
 }
 
 async function generationOf(client: pg.Client): Promise<number> {
@@ -621,7 +604,7 @@ async function settled(stage: Stage): Promise<void> {
     ...voided.map((invoiceId) => [invoiceId, 'voided'] as const),
   ]);
   let fewest = expected.size + 1;
-  let isOver = limitOf(SETTLED_WITHIN_MS);
+  let isOver = limitUnderLoad(SETTLED_WITHIN_MS);
   for (;;) {
     const rows = await onLedger(stage, 'select invoice_id::text as id, state from invoice_state');
     const states = new Map(rows.map(({ id, state }) => [id, state]));
@@ -629,7 +612,7 @@ async function settled(stage: Stage): Promise<void> {
     if (open.length === 0) return;
     if (open.length < fewest) {
       fewest = open.length;
-      isOver = limitOf(SETTLED_WITHIN_MS);
+      isOver = limitUnderLoad(SETTLED_WITHIN_MS);
     }
     if (isOver()) {
       const some = open.slice(0, 5).map(([id, state]) => `${id} is ${states.get(id)}, not ${state}`);

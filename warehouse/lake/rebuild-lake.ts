@@ -118,6 +118,9 @@ async function continueSequence(
 ): Promise<string | null> {
   try {
     const { sequence } = await counted.first('last-sequence');
+    const { loads } = await counted.first('count-loads');
+    // The first opening creates a generation, which is empty until a worker has used it.
+    if (Number(sequence) + Number(loads) === 0) return null;
     if (Number(sequence) > 0) {
       await made.all('seed-publication', {
         sequence: Number(sequence),

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { findProcesses } from '../../../lib/processes.ts';
 import { serverIdentity } from '../../../lib/temporal/server-process.ts';
 import { type ForeignService, type ServiceAddress, serviceSettings } from '../foreign-service.ts';
+import { limitUnderLoad } from '../limit-under-load.ts';
 import { BILLSYNC, cleanEnvironment } from './billsync.ts';
 import { freePort } from './free-port.ts';
 import { testProgram } from './test-program.ts';
@@ -95,10 +96,10 @@ export async function createProduct({ service, settings = {}, isMortal = false }
       child.once('exit', () => resolve());
     });
     roles.set(role, { child, ended, logFrom });
-    const deadline = Date.now() + READY_WITHIN_MS;
+    const isOver = limitUnderLoad(READY_WITHIN_MS);
     while (readyLine(lastRun(role)) === null) {
       if (!isRunning(role)) throw new Error(`${role} ended at once:\n${lastRun(role).slice(-2_000)}`);
-      if (Date.now() > deadline) throw new Error(`${role} is not ready:\n${lastRun(role).slice(-2_000)}`);
+      if (isOver()) throw new Error(`${role} is not ready:\n${lastRun(role).slice(-2_000)}`);
       await sleep(20);
     }
   }

@@ -93,6 +93,7 @@ test('repeats loads that a failover lost, under numbers of their own, beside a w
 });
 
 test('a rebuild repairs a lake whose restored catalogue is older than its files', async () => {
+  expect(await t.rebuild()).toMatchObject({ movedAside: null });
   await load({ a: [{}], b: [{}, {}] });
   await server.postgres.save();
   await load({ c: [{}] });
