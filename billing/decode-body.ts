@@ -96,7 +96,7 @@ function decoderFor(encoding: string | null, head: Uint8Array, endpoint: string)
     case 'gzip':
       return isGzip ? zlib.createGunzip() : null;
     case 'deflate': {
-      // RFC 9110 means zlib's envelope; many servers send the bare stream.
+      // RFC 9110 means zlib's envelope by `deflate`; many servers send the bare stream.
       const hasEnvelope = (one & 0x0f) === 8 && (one * 256 + two) % 31 === 0;
       return hasEnvelope ? zlib.createInflate() : zlib.createInflateRaw();
     }

@@ -182,7 +182,7 @@ interface Pause {
   readonly status: number;
 }
 
-/** So many files or invoices in a row make a refusal one of the whole host. */
+/** When a host refuses so many files or invoices in a row, the refusal is taken for one of the whole host. */
 const REFUSED_IN_A_ROW = 3;
 
 /**

@@ -290,7 +290,7 @@ function visibleColumns(
     .toSpliced(first, 0, ...chosen.toSorted((one, other) => placeOf(one) - placeOf(other)));
 }
 
-/** For reports with groups, the first chart whose columns are visible, with one value in each place. */
+/** Returns, for reports with groups, the first chart whose columns are visible and that has one value in each place. */
 function drawableCharts(
   { charts, groupColumns, parameters }: ReportDefinition,
   columns: readonly ReportColumn[],

@@ -60,7 +60,7 @@ export const COLUMNS: Readonly<Record<ExtraTable, readonly TableColumn[]>> = {
     { name: 'paid_on', kind: 'date', may: 'be missing' },
     { name: 'tenant', kind: 'text', may: 'be missing' },
   ],
-  /** Lines of one date are added. */
+  /** The costs of lines with one date are added. */
   statements: [
     { name: 'carrier', kind: 'text' },
     { name: 'carrier_invoice_date', kind: 'date' },

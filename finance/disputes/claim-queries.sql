@@ -203,7 +203,7 @@ qualify row_number() over (
 order by currency_code, claimed desc, invoice_id, row_number
 
 -- name: amounts
--- All partners count; $numbers is JSON.
+-- Amounts of all partners count; $numbers is a JSON list.
 select
     partner_id,
     coalesce(invoice_level, 'unknown') as invoice_level,

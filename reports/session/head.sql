@@ -39,7 +39,7 @@ select
     cast(coalesce(sum(c.in_kilograms), 0) as bigint) as in_kilograms,
     cast(coalesce(sum(c.shipments) filter (where i.proof in ('hash', 'header')), 0) as bigint) as proved,
     count(*) filter (where i.proof = 'announced') as announced_invoices,
-    -- The dates of late charges do not contradict an invoice.
+    -- Late charges have other dates than the invoice, which is no contradiction.
     count(*) filter (
         where i.invoice_id in (
             select invoice_id from discrepancy_lines where rule in ('total-amount', 'shipment-count', 'currency')

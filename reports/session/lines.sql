@@ -17,7 +17,7 @@ from known_shipments as s
 left join tenant_labels as n on n.tenant_key = tenant_key(s.tenant_id, s.tenant)
 
 -- name: described-shipments
--- `is_examined`: it passes every filter but the level.
+-- A line with `is_examined` passes every filter but the level.
 create or replace temp view described_shipments as
 select
     *,
@@ -52,7 +52,7 @@ create or replace temp view selected_shipments as
 select * from loaded_shipments where is_examined
 
 -- name: known-invoices
--- In any state. An invoice without rows takes the name under which the tenant was billed before.
+-- Invoices are in any state. An invoice without rows takes the name under which the tenant was billed before.
 create or replace temp view known_invoices as
 select i.* replace (coalesce(l.label, t.tenant, i.tenant) as tenant)
 from invoices as i

@@ -2,7 +2,7 @@
 -- Shared rules (docs/report-rules.md). `/` and avg() return DOUBLE in DuckDB, which loses cents; these stay
 -- in HUGEINT and DECIMAL and round once, half away from zero.
 
--- Below ten thousand million the product fits 18 digits, where it is forty times as fast.
+-- Below ten thousand million the product fits 18 digits, and multiplies forty times as fast.
 create or replace temp macro ten_thousandths(x) as
     case
         when abs(x) < 10000000000
@@ -10,12 +10,12 @@ create or replace temp macro ten_thousandths(x) as
         else cast(cast(x as decimal(38, 4)) * cast(10000 as decimal(5, 0)) as hugeint)
     end;
 
--- Null over zero. Each argument is used twice only: macros are expanded as text, so every use is planned.
+-- The quotient over zero is null. Each argument is used only twice, because macros are expanded as text and every use is planned.
 create or replace temp macro rounded_quotient(n, d) as
     (2 * cast(n as hugeint) + sign(n) * abs(cast(d as hugeint))) // (2 * cast(d as hugeint));
 
--- For n and d from zero up. Division of 64 bits is fifty times as fast as of 128, so the whole part is divided
--- first. Only for columns: n and d are repeated.
+-- n and d are not below zero. A division of 64 bits is fifty times as fast as one of 128, so the whole part is divided first. The
+-- macro is only for columns, because n and d are repeated.
 create or replace temp macro hundred_millionths(n, d) as
     case
         when n < 9000000000000000000 and d < 40000000000
@@ -31,8 +31,8 @@ create or replace temp macro as_millionths(n) as cast(n as decimal(32, 0)) * cas
 create or replace temp macro per(amount, units) as
     as_amount(rounded_quotient(ten_thousandths(amount) * 10000, ten_thousandths(units)));
 
--- Two decimals. Null for a whole that is not above zero: the sign of a change would turn (from -18 to 64 is
--- no -456 %).
+-- The percentage has two decimals. It is null for a whole that is not above zero, because the sign of a change would turn (from -18
+-- to 64 is no -456 %).
 create or replace temp macro percent_of(part, whole) as
     case when whole > 0 then as_hundredths(rounded_quotient(ten_thousandths(part) * 10000, ten_thousandths(whole))) end;
 
@@ -40,7 +40,7 @@ create or replace temp macro credits_of(cost) as coalesce(sum(cost) filter (wher
 
 create or replace temp macro credited_percent(cost, credits) as percent_of(-credits, cost - credits);
 
--- Each unit is summed, then kilograms are converted and rounded once. Null: no shipment has a weight.
+-- Each unit is summed first, then kilograms are converted and rounded once. The sum is null when no shipment has a weight.
 create or replace temp macro sum_lb(weight, unit) as
     case
         when count(weight) > 0
@@ -48,7 +48,7 @@ create or replace temp macro sum_lb(weight, unit) as
                 + cast(round(coalesce(sum(weight) filter (where unit = 'KG'), 0) * 2.2046226218, 4) as decimal(38, 4))
     end;
 
--- The pounds are not rounded before the division. Null: no shipment has a weight.
+-- The pounds are not rounded before the division. The result is null when no shipment has a weight.
 create or replace temp macro per_lb(cost, weight, unit) as
     as_amount(
         rounded_quotient(
@@ -64,7 +64,7 @@ create or replace temp macro known_on() as
 
 create or replace temp macro month_of(day) as strftime(day, '%Y-%m');
 
--- Pounds, and kilograms below a tonne, need no wide decimal.
+-- Pounds, and kilograms below a tonne, are computed without a wide decimal.
 create or replace temp macro rated_lb(weight, unit) as
     case unit
         when 'LB' then cast(ceil(weight) as bigint)
@@ -82,14 +82,14 @@ create or replace temp macro zone_number(zone) as
 create or replace temp macro mean_of(total, n) as
     as_hundredths(rounded_quotient(ten_thousandths(total), cast(n as hugeint) * 100));
 
--- Often both are equal, and a division of 128 bits takes a microsecond.
+-- Both are often equal, and then no division of 128 bits is needed, which takes a microsecond.
 create or replace temp macro middle_of(lower, upper) as
     case
         when lower = upper then cast(lower as decimal(38, 4))
         else as_amount(rounded_quotient(ten_thousandths(lower) + ten_thousandths(upper), 2))
     end;
 
--- Ten-thousandths, twice: medians of which more is computed are not rounded.
+-- The result is twice the middle in ten-thousandths, a whole number, because medians of which more is computed are not rounded.
 create or replace temp macro twice_middle(lower, upper) as ten_thousandths(lower) + ten_thousandths(upper);
 create or replace temp macro twice_median_of(x) as twice_middle(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));
 create or replace temp macro half_amount(twice) as as_amount(rounded_quotient(twice, 2));
@@ -98,16 +98,16 @@ create or replace temp macro percent_of_twice(part, whole) as
 
 create or replace temp macro median_of(x) as middle_of(quantile_disc(x, 0.5), -quantile_disc(-x, 0.5));
 
--- For counted values: n values in all, up_to of them are at most x.
+-- The argument n is the number of all values, and up_to of them are at most x.
 create or replace temp macro median_at(x, up_to, n) as
     middle_of(min(x) filter (where 2 * up_to >= n), min(x) filter (where 2 * up_to > n));
 create or replace temp macro twice_median_at(x, up_to, n) as
     twice_middle(min(x) filter (where 2 * up_to >= n), min(x) filter (where 2 * up_to > n));
 
--- Null when before is not above zero.
+-- The change is null when the amount before is not above zero.
 create or replace temp macro change_percent(now, before) as case when before > 0 then percent_of(now - before, before) end;
 
--- The name where no id is known; no id begins with a quotation mark.
+-- The key of a tenant without a known id is its name in quotation marks, with which no id begins.
 create or replace temp macro tenant_key(tenant_id, tenant) as coalesce(tenant_id, '"' || tenant);
 
 create or replace temp macro matches_tenant(tenant_id, tenant) as
@@ -116,7 +116,7 @@ create or replace temp macro matches_tenant(tenant_id, tenant) as
         or list_contains(cast(getvariable('tenants') as varchar[]), tenant_key(tenant_id, tenant))
     );
 
--- The empty partner means "none known".
+-- The empty partner stands for "none known".
 create or replace temp macro matches_partner(partner_id) as
     (
         getvariable('partners') is null
@@ -137,14 +137,14 @@ create or replace temp macro is_from(day) as
 create or replace temp macro is_until(day) as
     (getvariable('date_to') is null or day <= cast(getvariable('date_to') as date));
 
--- The filter has carriers as lines have them, a user's file in any case.
+-- The filter has carriers spelled as lines have them; a user's file may spell them in any case.
 create or replace temp macro matches_carrier_in_file(carrier) as
     (
         getvariable('carriers') is null
         or list_contains(list_transform(cast(getvariable('carriers') as varchar[]), lambda c: lower(c)), lower(carrier))
     );
 
--- Null means "all", the empty zone "none given".
+-- A filter that is null means all, and the empty zone means "none given".
 create or replace temp macro passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency) as
     matches_tenant(tenant_id, tenant)
     and (getvariable('carriers') is null or list_contains(cast(getvariable('carriers') as varchar[]), carrier))
@@ -159,16 +159,16 @@ create or replace temp macro passes_filters(tenant_id, tenant, carrier, zone, cu
     and is_until(report_date_of(ship_date, invoice_date))
     and passes_filters_but_dates(tenant_id, tenant, carrier, zone, currency);
 
--- Ten times as fast as date_trunc.
+-- This expression is ten times as fast as date_trunc.
 create or replace temp macro month_start(day) as day - (day(day) - 1)::integer;
 
--- A 32-bit hash; equal marks are candidates whose numbers are compared.
+-- The mark is a hash of 32 bits: rows with equal marks are candidates, whose numbers are then compared.
 create or replace temp macro mark_of(tracking_number) as cast(hash(tracking_number) & 4294967295 as uinteger);
 
--- Capital letters, single spaces, none at the ends.
+-- An origin is in capital letters, with single spaces and none at the ends.
 create or replace temp macro origin_of(origin) as upper(trim(regexp_replace(origin, '[\s\p{Z}]+', ' ', 'g')));
 
--- Whole words in any case: "Ground" is in "UPS Ground®", not in "Playground Express".
+-- Only whole words match, in any case: "Ground" is in "UPS Ground®", not in "Playground Express".
 create or replace temp macro has_word(name, word) as
     contains(
         ' ' || regexp_replace(lower(coalesce(name, '')), '[^\p{L}\p{N}]+', ' ', 'g') || ' ',
@@ -178,7 +178,7 @@ create or replace temp macro has_word(name, word) as
 create or replace temp macro middle_day(low, high) as
     cast(cast(low + high as bigint) * 5 as decimal(18, 0)) * cast(0.1 as decimal(1, 1));
 
--- Weeks begin on Monday. Names: 2026-03, 2026-W10.
+-- Weeks begin on Monday. Periods have names like 2026-03 and 2026-W10.
 create or replace temp macro period_start(day, grain) as
     case when grain = 'week' then day - (isodow(day) - 1)::integer else month_start(day) end;
 create or replace temp macro period_of(start, grain) as
@@ -189,17 +189,17 @@ create or replace temp macro period_before(start, grain) as
 create or replace temp macro year_before(start, grain) as
     case when grain = 'week' then start - interval 364 day else start - interval 1 year end;
 
--- Whole pounds; --weights replaces this macro.
+-- Weights are rated in whole pounds; --weights replaces this macro.
 create or replace temp macro rated_as(rated) as {
     lb: rated, weight: cast(rated as decimal(24, 4)), unit: if(rated is null, null, 'lb')
 };
 
--- In 10^-14 lb pounds, kilograms and ounces are whole numbers.
+-- In units of 10^-14 lb, pounds, kilograms and ounces are whole numbers.
 create or replace temp macro size_of_unit(unit) as
     cast(case lower(unit) when 'lb' then 10000000000 when 'kg' then 22046226218 when 'oz' then 625000000 end as hugeint);
 create or replace temp macro exact_weight(weight, unit) as ten_thousandths(weight) * size_of_unit(unit);
 
--- Upper bounds are included; 999 has none, 1000 is no weight.
+-- A break includes its upper bound; 999 stands for no bound, 1000 for no weight.
 create or replace temp macro break_of(lb) as
     case
         when lb <= 0 then 0 when lb <= 1 then 1 when lb <= 2 then 2 when lb <= 3 then 3 when lb <= 5 then 5
@@ -217,12 +217,12 @@ create or replace temp macro weight_break_of(weight, unit) as coalesce(break_of(
 
 create or replace temp macro has_name(names, name) as list_contains(string_split(names, '+'), name);
 
--- A scale has only numbers within 20, as 2 to 8; 102 to 308 are several services, and 44 beside 2 to 8 is a
--- place.
+-- Zones are a scale only when their numbers are within 20, as 2 to 8 are; 102 to 308 are several services, and 44 beside 2 to 8 is
+-- a place.
 create or replace temp macro is_scale(zones, numbers, least, greatest) as
     numbers > 0 and zones = numbers and greatest - least <= 20;
 
--- In two parts, since the product can exceed 128 bits.
+-- The amount is multiplied in two parts, because the product can exceed 128 bits.
 create or replace temp macro converted(amount, rate) as
     as_amount(
         (ten_thousandths(amount) // 100000000) * hundred_millionths_of(rate)
@@ -231,10 +231,10 @@ create or replace temp macro converted(amount, rate) as
 create or replace temp macro hundred_millionths_of(rate) as
     cast(cast(rate as decimal(28, 8)) * cast(100000000 as decimal(10, 0)) as hugeint);
 
--- For the sorted list of middle_values.
+-- A value and how often it occurs, for the sorted list of middle_values.
 create or replace temp macro counted_value(value, n) as {low: value, high: value, up_to: cast(n as bigint)};
 
--- The two middle ones of n values in a sorted list of counted values.
+-- Returns the two middle ones of n values, which a sorted list of counted values contains.
 create or replace temp macro middle_values(sorted, n) as
     list_reduce(
         sorted,
@@ -245,14 +245,14 @@ create or replace temp macro middle_values(sorted, n) as
         }
     );
 
--- Lines less those that repeat a number of the group (ADR 18).
+-- Packages are the lines less those that repeat a tracking number of the group (ADR 18).
 create or replace temp macro packages_of(lines, repeats) as lines - coalesce(repeats, 0);
 
--- Rows that a caller names in JSON. @param structure as from_json takes it
+-- Reads rows that a caller names in JSON. @param structure as from_json takes it
 create or replace temp macro given_rows(json_rows, structure) as table
     select unnest(from_json(json_rows, structure), recursive := true);
 
--- The groups of "cost"; one that is not selected is null.
+-- The columns by which "cost" can group; a column that is not selected is null.
 create or replace temp macro lines_by(groups, lines) as table
     select
         *,
@@ -266,7 +266,7 @@ create or replace temp macro lines_by(groups, lines) as table
         if(has_name(groups, 'weight'), weight_break_of(billable_weight, billable_weight_unit), null) as of_weight
     from query_table(lines);
 
--- Each is a bit in line_faults.
+-- Each fault has a bit in line_faults, in this order.
 create or replace temp macro fault_names() as [
     'origin is missing',
     'billable weight is missing',
@@ -290,7 +290,7 @@ create or replace temp macro fault_names() as [
     'a date is more than two years from the invoice',
     'a text looks like a value of another column'
 ];
--- A tracking number, a date or an amount, as in a file whose columns are shifted.
+-- The text is a tracking number, a date or an amount, as in a file whose columns are shifted.
 create or replace temp macro is_of_another_column(text, tracking_number) as
     length(text) >= 4
     and (text = tracking_number or regexp_matches(text, '[0-9]{8}|^[0-9]{4}-[0-9]{2}-[0-9]{2}$|^-?[0-9]+[.][0-9]{2,4}$'));

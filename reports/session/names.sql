@@ -2,7 +2,7 @@
 select partner_id, partner from main.partners order by partner_id nulls last
 
 -- name: tenant-labels
--- Only for renamed tenants (latest name) and shared names (with id, or "no id").
+-- There is a label only for renamed tenants (latest name) and shared names (with id, or "no id").
 create or replace temp table tenant_labels as
 with named as (
     select

@@ -37,7 +37,7 @@ laps as (
     union all
     select carrier, currency_code, 'ship to invoice', to_invoice, shipments from waits
 ),
--- n lines in all, up_to of them waited at most this long: a decile is the first day that reaches its part.
+-- Of n lines in all, up_to waited at most this long: a decile is the first day that reaches its part.
 ranked as (
     select
         *,

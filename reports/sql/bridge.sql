@@ -83,7 +83,7 @@ cells as (
     where d.is_first or d.is_second
     group by all
 ),
--- In 10^-12, so that no sum of cells is off by their rounding.
+-- Sums are in 10^-12, so that no sum of cells is off by their rounding.
 totals as (
     select
         currency_code,

@@ -56,7 +56,7 @@ select
     packages,
     credits,
     share_of_cost,
-    -- Divided in two steps, since the product can exceed 128 bits.
+    -- The quotient is computed in two steps, because the product can exceed 128 bits.
     case
         when has_shares
             then cast(100 * squares // square * 100 + rounded_quotient(100 * (100 * squares % square), square) as bigint)

@@ -73,7 +73,7 @@ with totals as (
 places as (
     select distinct of_origin as origin from totals
 ),
--- Texts that sort as the columns do, in the order in which `by` names them; the first is the base of a share.
+-- These texts sort as the columns do, in the order in which `by` names them; the first is the base of a share.
 shared as (
     select
         *,

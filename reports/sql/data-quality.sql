@@ -38,7 +38,7 @@ grouped as (
     from line_faults
     group by invoice_id, currency_code, faults
 ),
--- Before the rows are multiplied by the number of checks.
+-- Equal rows are grouped before they are multiplied by the number of checks.
 alike as (
     select
         currency_code,

@@ -65,7 +65,7 @@ usual as materialized (
     having max(lb) filter (where examined > 0) >= min(lb) filter (where up_to * 10 >= n * 9) * $times
     and max(lb) filter (where examined > 0) - min(lb) filter (where up_to * 10 >= n * 9) >= $min_lb
 ),
--- Through a list, so that DuckDB expects few rows.
+-- The rows pass through a list, because DuckDB then expects few of them and plans a fast join.
 listed as (
     select unnest(places, max_depth := 2) from (select list(u) as places from usual as u)
 ),

@@ -177,7 +177,7 @@ voided_periods as (
 numbered as (
     select distinct sequence, party, counter from known where counter is not null
 ),
--- Sequences are of each tenant, or of all tenants of a partner.
+-- Numbers form a sequence for each tenant, or for all tenants of a partner together.
 prefixes as (
     select
         o.sequence,

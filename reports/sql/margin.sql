@@ -42,7 +42,7 @@ numbers as (
     left join looked_up as m on m.mark = mark_of(s.tracking_number)
     group by all
 ),
--- Running total less the running total before, so that rounding loses nothing.
+-- A share is the running total less the running total before it, so that rounding loses nothing.
 shares as (
     select
         n.tenant,

@@ -30,7 +30,7 @@
 --   2026-02 | 5 | 1 | 33.33 | -33.33 | 8.0000
 --   2026-02 | 8 | 2 | 66.67 | 33.33 | 12.0000
 with
--- Computed once: a break compares pounds eleven times.
+-- Weight breaks are computed once, because a break compares pounds eleven times.
 lines as (
     select *, case when $by = 'weight' then lb_of(billable_weight, billable_weight_unit) end as lb from undated_shipments
 ),
@@ -63,7 +63,7 @@ read as (
         cast(sum(whole_shipments) as bigint) as whole_shipments,
         sum(cast(zone_number(zone) * shipments as decimal(38, 4))) as zone_sum,
         cast(coalesce(sum(shipments) filter (where zone_number(zone) is not null), 0) as bigint) as zone_count,
-        -- All lines: whether zones are a scale does not depend on the dates.
+        -- All lines are read here, because whether zones are a scale does not depend on the dates.
         cast(coalesce(sum(whole_shipments) filter (where zone is not null), 0) as bigint) as zones,
         cast(coalesce(sum(whole_shipments) filter (where zone_number(zone) is not null), 0) as bigint) as numbered_zones,
         min(zone_number(zone)) as least_zone,

@@ -31,7 +31,7 @@
 --   rows: tracking_number | billing_cost | median | difference | robust_z | like_shipments
 --   H | 40.0000 | 10.5000 | 29.5000 | 13.26 | 8
 with
--- A carrier's service between two general price changes; the last has no end.
+-- A period is that of a carrier's service between two general price changes; the last one has no end.
 periods as (
     select
         *,
@@ -42,8 +42,7 @@ periods as (
         select carrier, service_level, currency_code, start from price_moves(3, 3, cells := 'all_cells') where verdict <> 'some prices'
     )
 ),
--- Ten-thousandths; medians are doubled, so that they are whole. A cell whose extreme prices are close has no
--- outlier.
+-- Prices are in ten-thousandths; medians are doubled, so that they are whole. A cell whose extreme prices are close has no outlier.
 cells as (
     select
         m.carrier,
@@ -153,7 +152,7 @@ chosen as (
             0
         ) < $limit
 ),
--- Through a list: after a join DuckDB expects millions of rows and would keep all lines in memory.
+-- The lines pass through a list: after a join DuckDB expects millions of rows and would keep all lines in memory.
 listed as (
     select unnest(prices, max_depth := 2) from (select list(c) as prices from chosen as c)
 )

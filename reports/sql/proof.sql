@@ -81,7 +81,7 @@ select
     g.accepted_because,
     case
         when i.state = 'voided' then 'voided, not counted'
-        -- Not known to the service, or of another partner.
+        -- The void is an exclusion: the service does not know the invoice, or it is of another partner.
         when i.voided_at is not null then 'excluded, not counted'
         when i.shipments is null then 'not loaded'
         when g.place <= 3 then 'contradicted'

@@ -30,7 +30,7 @@
 --   V | billed again | R | 66.67 | 90.00 | -2.0000 | |
 --   V | not billed again | | | | | 1 | 10.0000
 with
--- Marks find the few active lines that may have a voided number.
+-- Hashes of tracking numbers (mark_of) find the few active lines that may have the number of a voided one.
 marks as (
     select distinct mark_of(tracking_number) as mark from voided_shipments
 ),

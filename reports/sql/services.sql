@@ -106,14 +106,14 @@ compared as (
         service_level,
         currency_code,
         sum(shipments) as shipments,
-        -- In 10^-12 until all are added.
+        -- The amount stays in 10^-12 until all parts are added.
         as_amount(rounded_quotient(
             sum(ten_thousandths(billing_cost) * 100000000 - hundred_millionths(of_ground, ground_shipments)), 100000000
         )) as premium
     from alike
     group by all
 ),
--- Times the number of ground packages: a whole number, so that premiums are rounded once.
+-- The premium is multiplied by the number of ground packages, so that it is a whole number and premiums are rounded once.
 over_ground as (
     select
         s.*,

@@ -49,7 +49,7 @@ with cells as (
     )
     group by all
 ),
--- All charges, also those without a weight, zone or service, which no price covers.
+-- A side has all charges, also those without a weight, zone or service, which no price covers.
 sides as (
     select
         carrier,
@@ -68,7 +68,7 @@ pairs as (
         on b.currency_code = a.currency_code and (b.carrier <> a.carrier) = ($by = 'carrier')
         and (b.carrier, b.of_service, b.of_zone) <> (a.carrier, a.of_service, a.of_zone)
 ),
--- Lines of a side by the weight at which the other side rates them.
+-- The lines of a side by the weight at which the other side rates them.
 placed as (
     select p.* exclude (shipments), c.service, c.zone, c.rated, c.shipments, c.billing_cost
     from cells as c

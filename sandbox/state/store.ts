@@ -29,7 +29,7 @@ export interface Kinds {
 export type Kind = keyof Kinds;
 type Collections = { readonly [K in Kind]: Map<string, Kinds[K]> };
 
-/** A whole object, its changed fields, or, with neither, its removal. */
+/** A line has a whole object, or its changed fields; with neither, the object is removed. */
 interface Line {
   readonly kind: Kind;
   readonly id: string;

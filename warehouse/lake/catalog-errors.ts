@@ -9,7 +9,10 @@ const LOST_CONNECTION =
   /execute query "ROLLBACK"|connection to server|no connection to the server|server closed the connection|terminating connection|connect to Postgres|connection has been closed|could not (?:receive|send) data|the database system is/i;
 /** SQLSTATE of lost connections, ended idle transactions, shutdowns, and full connection slots. */
 const UNAVAILABLE = /^(?:08|25P0|57P|53300)/;
-/** SQLSTATE of what passes without a change of settings: a standby, deadlocks, full disk or memory, a lock not had in time. */
+/**
+ * The SQLSTATEs of what passes without a change of settings: a standby, deadlocks, a full disk or memory, a lock that was not had
+ * in time.
+ */
 const PASSING = /^(?:25006|40|53|55P03)/;
 
 /** @returns catalog-unreachable or catalog-full, without the password */
@@ -25,7 +28,10 @@ export function isCatalogFull(error: unknown): boolean {
   return NO_FREE_CONNECTION.test(messageOf(error));
 }
 
-/** An error of the `pg` client: what passes by itself has the exit code `unreachable`, so that a worker waits for it. */
+/**
+ * Names the cause of an error of the `pg` client. What passes by itself has the exit code `unreachable`, so that a worker waits for
+ * it.
+ */
 export function asCatalogError(error: unknown, address: CatalogAddress): unknown {
   if (error instanceof BillsyncError) return error;
   // Without a code it is no answer of PostgreSQL, but of the connection.

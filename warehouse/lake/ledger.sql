@@ -22,7 +22,7 @@ select pg_try_advisory_lock($class::integer, $key::integer) as is_mine
 select pg_advisory_unlock($class::integer, $key::integer)
 
 -- name: lock-invoices
--- In one order, so that no two processes wait for each other.
+-- Invoices are locked in one order, so that no two processes wait for each other.
 select pg_advisory_xact_lock(hashtextextended(ordered.invoice_id, 0))
 from (select distinct unnest(string_to_array($invoice_ids, ',')) as invoice_id order by 1) as ordered
 

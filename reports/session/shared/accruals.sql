@@ -6,7 +6,7 @@ select
     tenant,
     carrier,
     currency_code,
-    -- Null: no line passes the date filter.
+    -- The amount is null when no line passes the date filter.
     sum(billing_cost) filter (where is_examined) as amount,
     sum(billing_cost) as whole_amount
 from undated_shipments
@@ -17,7 +17,7 @@ group by all
 create or replace temp macro most_growth() as cast(1000000000000000000 as hugeint)
 
 -- name: grown
--- Divided in two parts, since the product can exceed 128 bits.
+-- The product is divided in two parts, since the product can exceed 128 bits.
 create or replace temp macro grown(amount, growth) as
     (amount // 1000000000000) * growth + rounded_quotient((amount % 1000000000000) * growth, 1000000000000)
 
@@ -29,7 +29,7 @@ create or replace temp macro growth_of(after, before) as
     )
 
 -- name: estimated
--- Never below what is billed.
+-- An estimate is never below what is billed.
 create or replace temp macro estimated(basis, billed_cost, growth) as
     case
         when basis = 'complete' then billed_cost
@@ -48,7 +48,7 @@ closing as (
     select
         coalesce(month_start(cast(closing as date) + 1), open_month) as open_month,
         coalesce(month_start(cast(closing as date) + 1) <= open_month, true) as has_ended,
-        -- by_age has seven ages.
+        -- The list by_age has seven ages, so a later age is that of the last.
         least(greatest(complete_after, 0), 6) as complete_age
     from ended
 ),
@@ -109,8 +109,7 @@ steps as (
     from (select * exclude (age), unnest(range(0, least(age, complete_age))) as age from months)
     where whole_by_age[age + 1] > 0 and whole_by_age[age + 2] > 0
 ),
--- Weighted average growth in 10^-12, bounded by single months. A month that is not above zero at both ages is
--- left out.
+-- The growth is a weighted average in 10^-12, bounded by single months. A month that is not above zero at both ages is left out.
 factors as (
     select
         tenant,

@@ -1,5 +1,5 @@
 -- name: filtered-invoices
--- In any state and level. A period selects by billing period or invoice date; carrier and zone by any such
+-- Invoices are in any state and level. A period selects by billing period or invoice date; carrier and zone by any such
 -- shipment.
 create or replace temp view filtered_invoices as
 select * replace (coalesce(tenant, partner_tenant_id) as tenant)
@@ -16,7 +16,7 @@ and (
     or invoice_id in (
         select f.invoice_id
         from filtered_shipments as f
-        -- Repeated, so that shipments are not read without these filters.
+        -- The condition is repeated, so that shipments are not read without these filters.
         where getvariable('carriers') is not null or getvariable('zones') is not null
     )
 )
@@ -46,12 +46,12 @@ create or replace temp macro amounts_by_invoice(period) as table
     join owned_invoices as i on i.invoice_id = g.invoice_id
 
 -- name: invoiced-months
--- Kept as long as the filters are: several reports of a page read the shipments once.
+-- The table is kept as long as the filters are: several reports of a page read the shipments once.
 create temp table if not exists invoiced_months as
 from amounts_by_invoice(month_start(report_date))
 
 -- name: invoiced-zones
--- Separate, because the zone would multiply the rows of `invoiced_months`.
+-- The table is separate, because the zone would multiply the rows of `invoiced_months`.
 create or replace temp view invoiced_zones as
 select
     invoice_id,
@@ -91,7 +91,7 @@ create or replace temp macro totals_by(amounts, first_key, second_key) as table
     )
 
 -- name: files-on
--- Invoices that were void at the instant have none.
+-- Invoices that were void at the instant have no file.
 create or replace temp macro files_on(instant) as table
     select c.invoice_id, c.load_id, l.file_sha256
     from loads_as_known_on(instant) as c

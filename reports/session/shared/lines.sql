@@ -1,16 +1,16 @@
 -- name: undated-shipments
--- Every filter but the dates, with `is_examined`, for comparison with earlier months.
+-- Lines pass every filter but the dates; `is_examined` marks those that pass the dates too, for comparison with earlier months.
 create or replace temp view undated_shipments as
 select * from loaded_shipments
 where passes_filters_but_dates(tenant_id, tenant, carrier, carrier_zone, currency_code)
 
 -- name: tenant-shipments
--- Whatever the other filters, since tenants may have their own prices.
+-- Only the filter of tenants applies, since tenants may have their own prices.
 create or replace temp view tenant_shipments as
 select * from loaded_shipments where matches_tenant(tenant_id, tenant)
 
 -- name: voided-shipments
--- At an instant: invoices that were void then, even if the void was undone since.
+-- With an instant, these are of invoices that were void then, even if the void was undone since.
 create or replace temp view voided_shipments as
 select s.* replace (coalesce(n.label, s.tenant) as tenant), coalesce(s.invoice_level, 'unknown') as level
 from (
@@ -25,7 +25,7 @@ and passes_filters(s.tenant_id, s.tenant, s.carrier, s.carrier_zone, s.currency_
 and matches_level(s.invoice_level)
 
 -- name: repeated-marks
--- Sorting takes less memory than grouping.
+-- Marks are sorted, which takes less memory than grouping them.
 create or replace temp macro repeated_marks(lines) as table
     select distinct mark
     from (
@@ -111,7 +111,7 @@ create or replace temp macro paired_lines(lines) as table
 -- name: line-faults
 create or replace temp view line_faults as
 with
--- Once for each origin. "2139" has lost a zero when "02139" exists.
+-- Origins are compared once each: "2139" has lost a zero when "02139" exists.
 known as materialized (
     select distinct origin from selected_shipments where origin is not null
 ),

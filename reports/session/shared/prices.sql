@@ -17,7 +17,7 @@ create or replace temp macro price_counts(period, service, weight, lines) as tab
     group by all
 
 -- name: monthly-prices
--- Kept as long as the filters are: several reports of a page read the shipments once.
+-- The table is kept as long as the filters are: several reports of a page read the shipments once.
 create temp table if not exists monthly_prices as
 from price_counts(month_start(report_date), service_level, rated, 'loaded_shipments')
 
@@ -93,7 +93,7 @@ create or replace temp macro price_steps(min_shipments, cells := 'tenant_cells')
 -- Increase or decrease is general when at least 80 % of compared cells agree. by_zone: rows for each zone.
 create or replace temp macro price_moves(min_shipments, min_cells, by_zone := false, cells := 'tenant_cells') as table
 with
--- Part of the price before in 10^-12, so that a median is rounded once.
+-- The change is a part of the price before in 10^-12, so that a median is rounded once.
 parts as (
     select *, rounded_quotient((twice_median - before) * 1000000000000, before) as part
     from price_steps(min_shipments, cells := cells)
@@ -156,7 +156,7 @@ create or replace temp macro fitting_rates(places) as table
         and (r.valid_to is null or p.day < r.valid_to)
 
 -- name: rated-cells
--- Grouped by all that decides the rate; null: none fits.
+-- Lines are grouped by all that decides the rate; the rate is null when none fits.
 create or replace temp view rated_cells as
 with cells as (
     select
