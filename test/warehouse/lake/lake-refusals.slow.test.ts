@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -16,10 +14,8 @@ import { openOrRebuild } from '../../../worker/open-or-rebuild.ts';
 import { anArchivedEvent, anEvent } from '../../archive/an-event.ts';
 import { startDelayProxy } from '../../bench/support/delay-proxy.ts';
 import { memoryAlerts } from '../../support/memory-alerts.ts';
-import { cleanEnvironment } from '../../support/processes/billsync.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { testProgram } from '../../support/processes/test-program.ts';
 import { aCsv, aWarehouse, INVOICE, loadCsv, makeDataDir, silent, type TestWarehouse } from '../support.ts';
 import {
   type LakeServer,
@@ -286,19 +282,3 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   );
 }
-
-test('recovers when PostgreSQL ends its connections inside a transaction', async () => {
-  const own = await server.aLake(makeDataDir());
-  const child = spawn(process.execPath, [testProgram('warehouse/lake/reader.ts'), JSON.stringify(own)], {
-    env: cleanEnvironment(),
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  await Promise.race([once(child.stdout, 'data'), ended]);
-  await server.query(
-    own,
-    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-  );
-  child.stdin.write('go\n');
-  expect(await ended).toEqual([0, null]);
-});
