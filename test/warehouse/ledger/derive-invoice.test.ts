@@ -132,4 +132,15 @@ describe('deriveInvoice', () => {
   ])('is on partner level or unknown when %s', (_, fields, changes, level) => {
     expect(headerOf([fields, ['invoiceNumber']], changes)).toMatchObject({ invoice_level: level });
   });
+
+  test('has an unknown level while only answers of the service are silent', () => {
+    const silent = { invoice_level: null, tenant_id: null, partner_tenant_id: null };
+    const answer = evidence('', 1, { ...silent, event_id: null, event_type: null, entry: 1 });
+    const levelOf = (...lines: readonly Evidence[]) =>
+      deriveInvoice({ evidence: lines, loads: [], attention: [] })?.row.invoice_level;
+    expect([levelOf(answer), levelOf(answer, evidence('invoice_created', 2, silent))]).toEqual([
+      null,
+      'partner',
+    ]);
+  });
 });

@@ -10,9 +10,13 @@ const LAST = '33333333-3333-4333-8333-333333333333';
 const CENTS: Readonly<Record<string, string>> = { [INVOICE]: '.25', [OTHER]: '.50', [LAST]: '.75' };
 const DAY_MS = 86_400_000;
 
-const invoice = fc.constantFrom(INVOICE, OTHER);
+const invoice = fc.constantFrom(INVOICE, INVOICE, INVOICE, OTHER);
 const act = fc.oneof(
-  fc.record({ kind: fc.constantFrom('announce', 'load', 'load'), invoice, file: fc.nat({ max: 2 }) }),
+  fc.record({
+    kind: fc.constantFrom('announce', 'fetch', 'load', 'load', 'load'),
+    invoice,
+    file: fc.nat({ max: 2 }),
+  }),
   fc.record({ kind: fc.constantFrom('void', 'choose'), invoice, file: fc.nat({ max: 2 }) }),
 );
 const history = fc.record({
@@ -54,6 +58,11 @@ test('removable files are those that no report since the purge’s date needs', 
         if (kind === 'announce') {
           await announce(invoiceId, hash);
           touched.set(hash, index);
+        } else if (kind === 'fetch') {
+          const had = { sha256: hash, sizeBytes: bytes.length, source: 'event', from: null } as const;
+          await t.archive.putFact({ kind: 'file', at: tick().toISOString(), invoiceId, ...had });
+          await t.warehouse.ingestArchive();
+          touched.set(hash, index);
         } else if (kind === 'load') {
           await archiveCsv(t, bytes);
           const { outcome } = await loadArchived(t, hash, { invoiceId });
@@ -86,6 +95,10 @@ test('removable files are those that no report since the purge’s date needs', 
       const removable = new Map(
         (await t.warehouse.removableFiles(date)).map((each) => [each.sha256, each.invoiceId]),
       );
+      for (const { sha256: hash, invoiceId, why } of await t.warehouse.removableFiles(date)) {
+        const isVoided = (await t.warehouse.invoice(invoiceId))?.state === 'voided';
+        expect(why).toBe(!loaded.has(hash) ? 'never-loaded' : isVoided ? 'voided' : 'replaced');
+      }
       const known = [...dates.slice(at), '2027-01-01T00:00:00.000Z'].map(
         (instant) =>
           `select billing_cost::varchar as cost from shipments_as_known_on(timestamptz '${instant}')`,
