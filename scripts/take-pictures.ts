@@ -26,6 +26,7 @@ async function take(name: string, url: string, height: number): Promise<void> {
   const page = await context.newPage();
   await page.setViewportSize({ width: 1280, height });
   await page.goto(url, { waitUntil: 'networkidle' });
+  while ((await page.getByText('being read').count()) > 0) await page.waitForTimeout(1_000);
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.close();
 }

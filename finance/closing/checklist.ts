@@ -12,7 +12,7 @@ import type { Disputes } from '../disputes/disputes.ts';
 import { resultWithinPatience } from '../disputes/pages/at-risk-pages.ts';
 import { type BilledSession, openBilledSession } from '../statements/billed.ts';
 import { listStatements } from '../statements/list-statements.ts';
-import { cellOf, leftOut, totalsOf } from '../statements/statement.ts';
+import { cellOf, leftOut, proofText, totalsOf } from '../statements/statement.ts';
 import { type MonthEntry, readMonths } from './month-journal.ts';
 import { type Restated, restatedAfterClosing } from './restated.ts';
 
@@ -135,7 +135,7 @@ async function billedIn(session: BilledSession, days: Period) {
       .map(({ row, rules }) =>
         numbered(
           row,
-          rules.length > 0 ? `its file differs in ${rules.join(', ')}` : 'nothing proves its file',
+          rules.length > 0 ? `its file differs in ${rules.join(', ')}` : `proved by ${proofText(row.proof)}`,
         ),
       ),
     head: {

@@ -92,7 +92,7 @@ function table(name: ExtraTable): GivenFile {
   );
   return {
     ...{ path: `${USER_FILES.reportFiles}/${name}.csv`, name, title: TITLES[name] },
-    about: `Read by ${reports.map((report) => report.title).join(', ')}.`,
+    about: `Read by ${reports.map((report) => report.title).join('; ')}.`,
     template: `${[columns, ...(rows ?? [])].map((cells) => cells.join(',')).join('\n')}\n`,
     async check(csv, databasePath) {
       try {

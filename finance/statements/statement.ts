@@ -216,8 +216,12 @@ const PROVED: Readonly<Record<string, string>> = {
   header: 'the count and sum that the invoice states',
 };
 
+export function proofText(proof: ReportCell | undefined): string {
+  return PROVED[textOf(proof)] ?? 'nothing: neither its SHA-256 nor its count and sum were announced';
+}
+
 function provedBy({ proof, discrepancy_rules: broken }: ReportRow): string {
-  const by = PROVED[textOf(proof)] ?? 'nothing: neither its SHA-256 nor its count and sum were announced';
+  const by = proofText(proof);
   const differences = textOf(broken)
     .split(', ')
     .flatMap((rule) => DIFFERENCES[rule] ?? []);

@@ -89,7 +89,9 @@ export async function renderReportBody(result: ReportResult, options: BodyOption
     example: result.example && { text: result.example.text, tables: exampleTables(result.example) },
     head: headLines(result.head),
     ...{ listed: listedRows(result), absent: result.missing?.[0] ?? null },
-    grain: result.grain.replace(/, ([^,]+)$/, ' and $1'),
+    grain: result.grain
+      .replace('value of each column named in by', result.head.parameters.by?.replaceAll('+', ', ') ?? '')
+      .replace(/, ([^,]+)$/, ' and $1'),
     charts: charts.map((chart) => chartFigure(chart, options.leadTo === undefined ? null : {})).join('\n'),
     leads: options.leadTo !== undefined,
     columns: columns.map((column) => ({
