@@ -14,6 +14,7 @@ import { disputePages } from '../../finance/disputes/pages/claim-pages.ts';
 import { filePages } from '../../finance/given-files/file-pages.ts';
 import { statementPages } from '../../finance/statements/page/statement-pages.ts';
 import { openAuditLog } from '../../lib/audit-log.ts';
+import { readGaps } from '../../worker/publication-listeners.ts';
 import { dashboardOver, SILENT } from '../dashboard/support.ts';
 import { memoryAlerts } from '../support/memory-alerts.ts';
 import { monthOf25Tenants, TENANTS } from '../support/month-of-25-tenants.ts';
@@ -84,7 +85,12 @@ interface Total {
 interface Json {
   readonly rows: readonly Readonly<Record<string, string>>[];
   readonly head: { readonly notes: readonly string[] };
-  readonly items: readonly { readonly title: string; readonly open: readonly object[] }[];
+  readonly items: readonly {
+    readonly title: string;
+    readonly open: readonly { readonly text: string }[];
+  }[];
+  readonly gaps: readonly object[];
+  readonly lines: readonly object[];
   readonly statements: readonly { readonly tenant: string; readonly totals: readonly Total[] }[];
   readonly closing: { readonly totals: readonly Total[] };
 }
@@ -290,12 +296,28 @@ test('a gap is answered with a reason, which is kept, and is open again by a cli
     if (label === 'Answer') await page.getByLabel('Why nothing is missing').fill('It was never used.');
     await press('button', label);
   };
+  const elsewhere = async () => [
+    (await readGaps(fixture.path)).length,
+    (await json('/?format=json')).gaps.length,
+  ];
+  const [alerted = 0, listed = 0] = await elsewhere();
   await decide('Answer');
   expect(await openGaps()).toBe(before - 1);
+  expect(await elsewhere()).toEqual([alerted - 1, listed - 1]);
   await go('/reports/gaps?from=2026-10-01&to=2026-10-31');
   expect(await page.getByRole('region', { name: 'Rows of the report' }).innerText()).toContain(
     'It was never used. (ann)',
   );
   await decide('Reopen');
   expect(await openGaps()).toBe(before);
+});
+
+test('the findings of a month that is closed by invoice date are those of these dates', async () => {
+  const found = async (by: string): Promise<number> =>
+    (await json(`/money-at-risk?from=2026-10-01&to=2026-10-31&by=${by}&format=json`)).lines.length;
+  const { items } = await json('/close?period=2026-10&by=invoice-date&format=json');
+  const { open = [] } = items.find(({ title }) => title === 'Findings handled') ?? {};
+  const counted = open.map(({ text }) => Number(/^(\d+) lines?/.exec(text)?.[1] ?? 0));
+  expect(counted.reduce((sum, count) => sum + count, 0)).toBe(await found('invoice-date'));
+  expect(await found('invoice-date')).not.toBe(await found('ship-date'));
 });
