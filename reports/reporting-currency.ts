@@ -1,4 +1,3 @@
-import { sumOfAmounts } from '../lib/decimal.ts';
 import type { ReportRow } from './cells.ts';
 import type { PublishedFile } from './open-published-file.ts';
 import { createSharedViews } from './prepare-session.ts';
@@ -14,7 +13,7 @@ export async function reportingNotes(file: PublishedFile, currency: string): Pro
   const months = readRows(reader, readColumns(reader));
   const rated = months.filter(({ rate }) => rate !== null);
   const unrated = months.filter(({ rate }) => rate === null);
-  const total = sumOfAmounts(rated.map(({ converted_cost }) => String(converted_cost)));
+  const total = String(rated[0]?.total ?? '0.0000');
   const rates = [
     ...new Set(rated.filter(({ currency_code }) => currency_code !== currency).map((row) => rateText(row))),
   ];

@@ -222,14 +222,10 @@ create or replace temp macro has_name(names, name) as list_contains(string_split
 create or replace temp macro is_scale(zones, numbers, least, greatest) as
     numbers > 0 and zones = numbers and greatest - least <= 20;
 
--- The amount is multiplied in two parts, because the product can exceed 128 bits.
+-- An amount in another currency, in 10^-12, so that a sum of converted amounts is rounded once.
 create or replace temp macro converted(amount, rate) as
-    as_amount(
-        (ten_thousandths(amount) // 100000000) * hundred_millionths_of(rate)
-        + rounded_quotient((ten_thousandths(amount) % 100000000) * hundred_millionths_of(rate), 100000000)
-    );
-create or replace temp macro hundred_millionths_of(rate) as
-    cast(cast(rate as decimal(28, 8)) * cast(100000000 as decimal(10, 0)) as hugeint);
+    ten_thousandths(amount) * cast(cast(rate as decimal(28, 8)) * cast(100000000 as decimal(10, 0)) as hugeint);
+create or replace temp macro converted_amount(total) as as_amount(rounded_quotient(total, 100000000));
 
 -- A value and how often it occurs, for the sorted list of middle_values.
 create or replace temp macro counted_value(value, n) as {low: value, high: value, up_to: cast(n as bigint)};

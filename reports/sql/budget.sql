@@ -79,9 +79,9 @@ select
     currency_code,
     cast(coalesce(sum(shipments), 0) as bigint) as shipments,
     any_value(amount) as budget,
-    coalesce(sum(converted(billing_cost, rate)), 0) as billing_cost,
-    coalesce(sum(converted(billing_cost, rate)), 0) - any_value(amount) as variance,
-    percent_of(coalesce(sum(converted(billing_cost, rate)), 0), any_value(amount)) as used_percent,
+    coalesce(converted_amount(sum(converted(billing_cost, rate))), 0) as billing_cost,
+    coalesce(converted_amount(sum(converted(billing_cost, rate))), 0) - any_value(amount) as variance,
+    percent_of(coalesce(converted_amount(sum(converted(billing_cost, rate))), 0), any_value(amount)) as used_percent,
     cast(coalesce(sum(shipments) filter (where rate is null), 0) as bigint) as unconverted
 from rated
 group by month, tenant, carrier, currency_code

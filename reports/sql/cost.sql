@@ -54,7 +54,7 @@ with totals as (
         sum_lb(weight, unit) as billable_weight_lb,
         per_lb(sum(billing_cost), weight, unit) as cost_per_lb,
         packages_of(cast(sum(shipments) as bigint), sum(repeats)) as packages,
-        if(sum(unconverted) > 0, null, sum(converted_cost)) as converted_cost,
+        if(sum(unconverted) > 0, null, converted_amount(sum(converted_cost))) as converted_cost,
         cast(sum(unconverted) as bigint) as unconverted
     from (
         from billed_by($by)

@@ -205,19 +205,22 @@ create or replace temp macro rate_for(from_code, to_code, of_month) as
 -- Amounts of a group are converted by month. A group with a line that has no rate has no amount.
 create or replace temp macro converted_by(groups, code) as table
     select
-        * exclude (month, shipments, billing_cost),
-        converted(billing_cost, rate_for(currency_code, code, month).rate) as converted_cost,
-        if(rate_for(currency_code, code, month).rate is null, shipments, 0) as unconverted
+        * exclude (month, shipments, billing_cost, rate),
+        converted(billing_cost, rate) as converted_cost,
+        if(rate is null, shipments, 0) as unconverted
     from (
-        select
-            of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
-            currency_code,
-            month_of(report_date) as month,
-            count(*) as shipments,
-            sum(billing_cost) as billing_cost
-        from lines_by(groups, 'selected_shipments')
-        where code is not null
-        group by all
+        select *, rate_for(currency_code, code, month).rate as rate
+        from (
+            select
+                of_month, of_week, of_tenant, of_carrier, of_service, of_zone, of_origin, of_weight,
+                currency_code,
+                month_of(report_date) as month,
+                count(*) as shipments,
+                sum(billing_cost) as billing_cost
+            from lines_by(groups, 'selected_shipments')
+            where code is not null
+            group by all
+        )
     )
 
 -- name: converted-months
@@ -227,7 +230,7 @@ create or replace temp macro converted_months(code) as table
         (rated).rate as rate,
         (rated).month as rate_month,
         (rated).day as taken_on,
-        converted(billing_cost, (rated).rate) as converted_cost
+        converted_amount(sum(converted(billing_cost, (rated).rate)) over ()) as total
     from (
         select *, rate_for(currency_code, code, month) as rated
         from (

@@ -118,10 +118,8 @@ export const budget: Report = ({ lines, filters, isFrom, isUntil, isOfTenantName
       lines,
       rate: rateOf(files, first.currency, currency, of),
     }));
-    // Each currency is converted and rounded on its own.
-    const cost = sum(
-      converted.map(({ lines, rate }) => (rate === null ? 0n : quotient(costOf(lines) * rate, 100_000_000n))),
-    );
+    const exact = sum(converted.map(({ lines, rate }) => costOf(lines) * (rate ?? 0n)));
+    const cost = quotient(exact, 100_000_000n);
     const amount = amountsOf(rows, 'amount');
     return {
       cells: {

@@ -101,13 +101,13 @@ const COST_COLUMNS: readonly (readonly [string, string, (line: Line) => string |
   ['weight', 'weight_break', (line) => weightBreak(line)[1]],
 ];
 
-/** Converted and rounded by month; no amount where a month has no rate. */
+/** Converted by month and rounded once; no amount where a month has no rate. */
 function inCurrency(lines: readonly Line[], code: string, files: Files): Cells {
   const months = grouped(lines, (line) => [month(line.date)]).map(({ first, lines: of }) => ({
     ...{ lines: of, rate: rateOf(files, first.currency, code, month(first.date)) },
   }));
   const unrated = months.filter(({ rate }) => rate === null).flatMap(({ lines }) => lines);
-  const cost = sum(months.map(({ lines: of, rate }) => quotient(costOf(of) * (rate ?? 0n), 100_000_000n)));
+  const cost = quotient(sum(months.map(({ lines: of, rate }) => costOf(of) * (rate ?? 0n))), 100_000_000n);
   return { converted_cost: unrated.length > 0 ? null : money(cost), unconverted: unrated.length };
 }
 
