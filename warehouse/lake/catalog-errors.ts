@@ -29,12 +29,12 @@ export function isCatalogFull(error: unknown): boolean {
 }
 
 /**
- * Names the cause of an error of the `pg` client. What passes by itself has the exit code `unreachable`, so that a worker waits for
+ * Names the cause of an error with which a statement of the `pg` client failed. What passes by itself has the exit code `unreachable`, so that a worker waits for
  * it.
  */
 export function asCatalogError(error: unknown, address: CatalogAddress): unknown {
   if (error instanceof BillsyncError) return error;
-  // Without a code it is no answer of PostgreSQL, but of the connection.
+  // An error without a code is no answer of PostgreSQL: the connection has failed.
   const { code = '08000' } = error instanceof pg.DatabaseError ? error : {};
   if (UNAVAILABLE.test(code)) return unreachable(address, error);
   if (!PASSING.test(code)) return error;

@@ -52,10 +52,14 @@ export async function currentGeneration(
 }
 
 async function refusePooledSessions(address: CatalogAddress, client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  // Behind a pooler the announced process number is not that of PostgreSQL.
-  if ((client as { processID?: number }).processID === rows[0]?.pid) return;
-  await withCatalog(address, (_query, _run, other) => requireSessions(address, client, other));
+  try {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    // Behind a pooler the announced process number is not that of PostgreSQL.
+    if ((client as { processID?: number }).processID === rows[0]?.pid) return;
+    await withCatalog(address, (_query, _run, other) => requireSessions(address, client, other));
+  } catch (error) {
+    throw asCatalogError(error, address);
+  }
 }
 
 function pointerMissing(address: CatalogAddress, schemas: readonly string[]): WarehouseError {
@@ -168,21 +172,25 @@ async function withCatalog<T>(
 ): Promise<T> {
   const client = new pg.Client(connectionOptions(address, 'opening'));
   client.on('error', () => undefined);
-  try {
-    await client.connect().catch((error: unknown) => {
-      throw unreachable(address, error);
+  const ask = (text: string, values: (string | null)[] = []) =>
+    client.query<Record<string, unknown>>(text, values).catch((error: unknown) => {
+      throw asCatalogError(error, address);
     });
+  try {
+    await client.connect();
+  } catch (error) {
+    throw unreachable(address, error);
+  }
+  try {
     return await work(
       // Without a generation, only statements that name no ledgers can run; their text is the same for each generation.
       async (name, params = {}, generation = 0) => {
         const statement = ledgerStatement(name, generation);
-        return (await client.query(statement.text, ledgerValues(statement, params))).rows;
+        return (await ask(statement.text, ledgerValues(statement, params))).rows;
       },
-      (text) => client.query(text),
+      ask,
       client,
     );
-  } catch (error) {
-    throw asCatalogError(error, address);
   } finally {
     // A transaction or lock that an error left open ends with the connection.
     await client.end();

@@ -1,6 +1,9 @@
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { EXIT } from '../../../lib/errors.ts';
 import { extensionsFor, loadExtensions } from '../../../warehouse/lake/attach-lake.ts';
 import { readCatalogAddress } from '../../../warehouse/lake/catalog-address.ts';
+import { asCatalogError } from '../../../warehouse/lake/catalog-errors.ts';
 import { currentGeneration } from '../../../warehouse/lake/generation.ts';
 
 describe('readCatalogAddress', () => {
@@ -53,6 +56,20 @@ test('a catalogue that does not answer is named without its password', async () 
     message: expect.stringContaining('host=127.0.0.1 port=1'),
   });
   await expect(reading).rejects.not.toMatchObject({ message: expect.stringContaining('geheim') });
+});
+
+test.each([
+  ...['08006', '57P01', '57P03', '25P03', null].map((sqlState) => ['catalog-unreachable', sqlState] as const),
+  ...['25006', '40P01', '53100', '55P03'].map((sqlState) => ['catalog-fails', sqlState] as const),
+  ...['28P01', '3D000', '42501', '42P01', '23505'].map((sqlState) => [sqlState, sqlState] as const),
+])('a worker waits for what passes by itself: %s for %s', (code, sqlState) => {
+  const address = readCatalogAddress('postgres:host=db.example dbname=lake user=w password=geheim');
+  const message = 'geheim was not taken';
+  const error = sqlState === null ? new Error(message) : new pg.DatabaseError(message, 9, 'error');
+  if (sqlState !== null) Object.assign(error, { code: sqlState });
+  const found = asCatalogError(error, address);
+  expect(found).toMatchObject(code === sqlState ? { code } : { code, exitCode: EXIT.unreachable });
+  if (code !== sqlState) expect(String(found)).not.toContain('geheim');
 });
 
 describe('loadExtensions', () => {
