@@ -16,7 +16,11 @@ const Decision = z.object({
 });
 export type GapDecision = z.output<typeof Decision>;
 
-const KEYS = ['partner_id', 'kind', 'expected_from', 'expected_to', 'after_invoice', 'before_invoice'];
+/** Numbers of invoices are not unique, so the tenant and the level belong to a gap. A tenant that was renamed has open gaps again. */
+const KEYS = [
+  ...['partner_id', 'tenant', 'invoice_level', 'kind'],
+  ...['expected_from', 'expected_to', 'after_invoice', 'before_invoice'],
+];
 
 /** Identifies a row of the report of gaps. */
 export function gapKey(row: ReportRow): string {
