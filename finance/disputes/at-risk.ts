@@ -39,7 +39,7 @@ export interface AtRisk {
 }
 
 /** What was found of each risk, or a sentence about why it could not be found. */
-export type RisksFound = ReadonlyMap<Risk, Found | string>;
+type RisksFound = ReadonlyMap<Risk, Found | string>;
 
 /** Finds all risks in one session with one time limit. @throws ReportError */
 export async function findRisks(request: SessionRequest, minimum: string): Promise<RisksFound> {

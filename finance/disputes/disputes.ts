@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { identityOf } from '../../lib/files/files.ts';
 import { USER_FILES, userStore } from '../../lib/user-store.ts';
 import { isReportError } from '../../reports/errors.ts';
-import { type AtRisk, findRisks, linesAtRisk, type RisksFound } from './at-risk.ts';
+import type { SessionRequest } from '../../reports/report-session.ts';
+import { type AtRisk, findRisks, linesAtRisk } from './at-risk.ts';
 import {
   type Claim,
   ClaimError,
@@ -61,17 +62,24 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
   }
 
   /** Findings change only with the published file, claims at any time. They are found to the end though no page waits. */
-  const kept = new Map<string, Promise<RisksFound>>();
-  async function keptRisks(filters: FindRequest['filters'], minimum: string): Promise<RisksFound> {
+  const kept = new Map<string, ReturnType<typeof findPublished>>();
+  async function keptRisks(filters: FindRequest['filters'], minimum: string) {
     const published = await identityOf(databasePath).catch(() => null);
     const key = JSON.stringify([filters, minimum, await filesGiven(), published]);
     const request = { databasePath, timeLimitMs: RISKS_LIMIT_MS, ...(filters ? { filters } : {}) };
-    const found = kept.get(key) ?? findRisks(request, minimum);
+    const found = kept.get(key) ?? findPublished(request, minimum);
     kept.delete(key);
     kept.set(key, found);
     found.catch(() => kept.delete(key));
     for (const oldest of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(oldest);
     return found;
+  }
+
+  async function findPublished(request: SessionRequest, minimum: string) {
+    const risks = await findRisks(request, minimum);
+    const lines = [...risks.values()].flatMap((found) => (typeof found === 'string' ? [] : found.lines));
+    const published = lines.length === 0 ? NOTHING_PUBLISHED : await readPublished(databasePath, lines);
+    return { risks, published };
   }
 
   /** A rate that a person gives changes what is found, so the given files are part of the key. */
@@ -89,11 +97,9 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
     /** @param minimum null takes the one of the file of claim windows */
     async atRisk(filters: FindRequest['filters'], minimum: string | null = null): Promise<AtRisk> {
       const { windows, min_amount } = await readClaimWindows(dataDir);
-      const risks = await keptRisks(filters, minimum ?? min_amount);
+      const { risks, published } = await keptRisks(filters, minimum ?? min_amount);
       const journal = await readClaims(dataDir);
       const claims = [...(await withStatus(journal))].reverse();
-      const lines = [...risks.values()].flatMap((found) => (typeof found === 'string' ? [] : found.lines));
-      const published = lines.length === 0 ? NOTHING_PUBLISHED : await readPublished(databasePath, lines);
       return linesAtRisk(risks, {
         ...{ claims, dismissed: journal.dismissed },
         claimable: (found) => claimableOf(found, { claims, published }),
