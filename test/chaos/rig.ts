@@ -124,7 +124,8 @@ export async function compareReports(
       const value = key === 'carrier_zone' ? row.zone : row[key];
       addTo(expected, `${value} ${row.currencyCode}`, row.billingCost);
     }
-    const reported = await jsonOf(product, 'report', report, '--level', 'all', '--format', 'json');
+    const options = ['--level', 'all', '--format', 'json', '--timeout', '600'];
+    const reported = await jsonOf(product, 'report', report, ...options);
     const sums = new Map(
       reported.map((row): [string, Sum] => [
         `${row[key] ?? ''} ${row.currency_code}`,
