@@ -31,7 +31,9 @@ export function decimalValue(text: string, width: number, scale: number): DuckDB
 }
 
 export function dayNumber(day: string): number {
-  return Date.parse(`${day}T00:00:00Z`) / 86_400_000;
+  // The last week of 9999 ends in a year of five digits.
+  const [year = '', ...rest] = day.split('-');
+  return Date.parse(`+${[year.padStart(6, '0'), ...rest].join('-')}T00:00:00Z`) / 86_400_000;
 }
 
 /** DuckDB's destructor would roll back, and an error there (PostgreSQL was restarted) ends the process. */

@@ -1,5 +1,6 @@
+import { sumOfAmounts } from '../lib/decimal.ts';
 import { type ChartSpec, findReport, type ReportDefinition } from './catalogue.ts';
-import { type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
+import { type ReportCell, type ReportColumn, type ReportRow, reportColumn } from './cells.ts';
 import { comparedDays, comparesDays, markIncomplete } from './completeness.ts';
 import { invalidFilter } from './errors.ts';
 import { openPublishedFile, type PublishedFile, withTimeLimit } from './open-published-file.ts';
@@ -170,13 +171,36 @@ async function answerEachPartner(
   } finally {
     if (!isAlone) await selectPartners(file, session);
   }
+  const isCut = answers.some(({ whole }) => whole.length > 0);
   return {
     columns: answers[0]?.columns ?? [],
     rows: answers.flatMap(({ rows }) => rows),
     found: answers.reduce((sum, { found }) => sum + found, 0),
-    whole: answers.flatMap(({ whole }) => whole),
+    whole: isCut ? answers.flatMap((answer) => wholeOf(answer, summedOf(report, answer.columns))) : [],
     notes: answers.flatMap(({ notes }) => notes),
   };
+}
+
+/** Of a partner whose rows are all there, their own sums. */
+function wholeOf({ rows, whole }: Answer, names: readonly string[]): readonly ReportRow[] {
+  if (whole.length > 0) return whole;
+  return [...Map.groupBy(rows, ({ currency_code }) => currency_code ?? null)].map(([currency, of]) => ({
+    ...{ currency_code: currency, rows: of.length, partner_id: of[0]?.partner_id ?? null },
+    ...Object.fromEntries(names.map((name) => [name, sumOf(of.map(({ [name]: cell }) => cell ?? null))])),
+  }));
+}
+
+function sumOf(cells: readonly ReportCell[]): ReportCell {
+  const known = cells.filter((cell) => cell !== null);
+  if (known.length === 0) return null;
+  return typeof known[0] === 'number'
+    ? known.reduce<number>((sum, cell) => sum + Number(cell), 0)
+    : sumOfAmounts(known.map(String));
+}
+
+function summedOf(report: ReportDefinition, columns: readonly ReportColumn[]): readonly string[] {
+  const names = [...summedColumns(report), ...answerColumn(report.name)];
+  return columns.map(({ name }) => name).filter((name) => names.includes(name));
 }
 
 /** A unit `$in` is the value of that parameter. */
@@ -217,10 +241,7 @@ async function totalsOf(
     const [[found] = []] = (await file.query(`select count(*) ${from}`)).getRows();
     return { found: Number(found), whole: [] };
   }
-  const names = [...summedColumns(report), ...answerColumn(report.name)];
-  const sums = columns
-    .filter(({ name }) => names.includes(name))
-    .map(({ name }) => `sum(${name}) as ${name}`);
+  const sums = summedOf(report, columns).map((name) => `sum(${name}) as ${name}`);
   const sql = isCut
     ? await setParameterVariables(file, report, { texts, bound: { ...bound, limit: MAX_LIMIT } })
     : (from ?? '');

@@ -70,11 +70,10 @@ export async function checklistOf(
   const { billed, statements } = await Promise.resolve()
     .then(async () => ({
       billed: await billedIn(session, days),
-      // A partner without tenants has nobody to send a statement to.
-      statements:
-        session.level === 'partner'
-          ? { listed: [], problem: null }
-          : await listStatements({ dataDir, databasePath, timeLimitMs, now: now(), session }, { period, by }),
+      statements: await listStatements(
+        { dataDir, databasePath, timeLimitMs, now: now(), session },
+        { period, by },
+      ),
     }))
     .finally(() => session.close());
   const entries = await readMonths(dataDir);

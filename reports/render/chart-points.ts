@@ -14,11 +14,11 @@ export interface Point {
 /** Returns a point for each place; `combine=sum` adds rows of one place. */
 export function pointsOf(spec: ChartSpec, rows: readonly ReportRow[]): Point[] {
   const { key: across, series: line, y, value: column = '', combine } = spec.roles;
-  const placed = Map.groupBy(rows, (row) =>
-    JSON.stringify([joinedLabels(row, across), joinedLabels(row, line ?? y)]),
-  );
+  const placed = Map.groupBy(rows, (row) => JSON.stringify([cellsOf(row, across), cellsOf(row, line ?? y)]));
+  const [keyOf, seriesOf] = [distinctLabels(), distinctLabels()];
   return Array.from(placed, ([place, of]) => {
-    const [key = '', series = ''] = JSON.parse(place) as string[];
+    const [cells = [], others = []] = JSON.parse(place) as unknown[][];
+    const [key, series] = [keyOf(cells), seriesOf(others)];
     const values = of.map(({ [column]: cell = null }) => (cell === null ? null : String(cell)));
     return { key, series, value: combine === 'sum' ? sumOf(values) : (values.at(-1) ?? null), rows: of };
   });
@@ -31,13 +31,20 @@ export function sumOf(values: readonly (string | null)[]): string | null {
   );
 }
 
-function joinedLabels(row: ReportRow, names: string | undefined): string {
-  return names === undefined
-    ? ''
-    : names
-        .split('+')
-        .map((name) => cellText(row[name]))
-        .join(' · ');
+function cellsOf(row: ReportRow, names: string | undefined): readonly unknown[] {
+  return names === undefined ? [] : names.split('+').map((name) => row[name] ?? null);
+}
+
+/** Different cells have different labels, as the columns of a pivot have. */
+function distinctLabels(): (cells: readonly unknown[]) => string {
+  const owners = new Map<string, string>();
+  return (cells) => {
+    const owner = JSON.stringify(cells);
+    let name = cells.map(cellText).join(' · ');
+    while ((owners.get(name) ?? owner) !== owner) name = `[${name}]`;
+    owners.set(name, owner);
+    return name;
+  };
 }
 
 /** Adds two decimals of the same scale. */
@@ -49,6 +56,9 @@ export function addDecimals(one: string, other: string): string {
   return `${sum < 0n ? '-' : ''}${digits.slice(0, at)}${scale > 0 ? `.${digits.slice(at)}` : ''}`;
 }
 
+const NONE = '(none)';
+
 function cellText(cell: unknown): string {
-  return cell === null || cell === undefined || cell === '' ? '(none)' : visible(shortName(String(cell)));
+  if (cell === null || cell === '') return NONE;
+  return cell === NONE ? `[${NONE}]` : visible(shortName(String(cell)));
 }

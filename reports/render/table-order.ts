@@ -86,6 +86,8 @@ export function addUp({ columns, summed = [] }: Pick<ReportResult, 'columns' | '
 function compared(left: ReportCell, right: ReportCell, { type }: ReportColumn): number {
   if (type === 'count') return Number(left) - Number(right);
   if (type === 'decimal') return compareDecimals(String(left), String(right));
+  if (type === 'date' && String(left).length !== String(right).length)
+    return String(left).length - String(right).length;
   return String(left) < String(right) ? -1 : Number(String(left) > String(right));
 }
 

@@ -82,6 +82,7 @@ billed as (
 absent as (
     select
         coalesce(invoice_number, cast(invoice_id as varchar)) as number,
+        invoice_id,
         coalesce(tenant, partner_tenant_id, tenant_id) as tenant,
         if(load_id is null, state, 'finalized') as state,
         cast(cast(stated_total_amount as decimal(38, 2)) as varchar) || ' ' || stated_currency_code as stated,
@@ -106,10 +107,10 @@ stated as (
     )
 ),
 missing as (
-    from absent order by number limit 3
+    from absent order by number, invoice_id limit 3
 )
 select b.billed_to, m.number, m.tenant, m.state, m.stated, coalesce(m.found, 0) as found, t.totals
 from billed as b
 cross join stated as t
 left join missing as m on true
-order by m.number
+order by m.number, m.invoice_id

@@ -44,7 +44,12 @@ with cells as (
         sum(cast(billing_cost * shipments as decimal(38, 4))) as billing_cost,
         twice_median_at(billing_cost, up_to, n) as twice_median
     from cell_prices(
-        null, case when $by = 'service' then service_level when $same_service = 1 then lower(service_level) else '' end,
+        null,
+        case
+            when $by = 'service' then service_level
+            when $same_service = 1 then lower(service_level)
+            when service_level is not null then ''
+        end,
         'selected_shipments'
     )
     group by all
@@ -89,8 +94,7 @@ placed as (
     join rated_weights as w
         on w.carrier = p.other_carrier and w.billable_weight = s.billable_weight
         and w.billable_weight_unit = s.billable_weight_unit
-    where $by = 'carrier' and s.billing_cost > 0 and s.zone is not null
-    and ($same_service <> 1 or s.service_level is not null)
+    where $by = 'carrier' and s.billing_cost > 0 and s.zone is not null and s.service_level is not null
     group by all
 ),
 covered as (

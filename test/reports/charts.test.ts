@@ -1,48 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { listReports } from '../../reports/catalogue.ts';
 import type { Mark } from '../../reports/render/chart-options.ts';
-import { pointsOf } from '../../reports/render/chart-points.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
-import { decimalText, reportsFixture, tenThousandths } from '../support/reports-fixture.ts';
+import { reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
-
-const reports = listReports();
 
 const fixture = await reportsFixture(seededInvoices(31, 50));
 afterAll(() => fixture.remove());
 
 describe('every chart', () => {
-  test.each(reports.filter((report) => report.charts.length > 0).map((report) => report.name))(
-    '%s puts no two values in one place',
-    async (name) => {
-      const result = await fixture.run(name);
-      for (const spec of result.charts) {
-        for (const currency of new Set(result.rows.map((row) => row.currency_code))) {
-          const rows = result.rows.filter((row) => row.currency_code === currency);
-          const points = pointsOf(spec, rows);
-          const values = new Set(
-            rows.map((row) =>
-              JSON.stringify(
-                [...Object.entries(spec.roles)]
-                  .filter(([role]) => role !== 'combine')
-                  .map(([, names]) => names.split('+').map((each) => row[each])),
-              ),
-            ),
-          );
-          if (spec.roles.combine === undefined) expect(points).toHaveLength(values.size);
-          else {
-            const sum = (list: readonly (string | null)[]): string =>
-              decimalText(list.reduce((total, value) => total + tenThousandths(value ?? '0'), 0n));
-            const value = spec.roles.value ?? '';
-            expect(sum(points.map((point) => point.value))).toBe(
-              sum(rows.map((row) => (row[value] == null ? null : String(row[value])))),
-            );
-          }
-        }
-      }
-    },
-  );
-
   test('is drawn for each currency by itself, named, with its unit, without anything that a strict page refuses', async () => {
     const result = await fixture.run('carriers');
     const charts = await drawCharts(result);

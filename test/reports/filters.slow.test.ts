@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listReports } from '../../reports/catalogue.ts';
 import { ReportError } from '../../reports/errors.ts';
 import { checkFilters } from '../../reports/report-filters.ts';
-import { openReportSession, runReport, type SessionRequest } from '../../reports/report-session.ts';
+import { runReport } from '../../reports/report-session.ts';
 import { INJECTIONS } from '../support/attack.ts';
 import {
   anInvoice,
@@ -99,22 +99,26 @@ describe('filters of injection', () => {
   });
 });
 
-test('shares the counts of a publication between sessions of the same filters only', async () => {
-  const fixture = await reportsFixture([anInvoice([aShipment({ cost: '1' }), aShipment({ cost: '2' })])]);
-  const shipmentsIn = async (request: Partial<SessionRequest>): Promise<number> => {
-    const session = await openReportSession({ databasePath: fixture.path, ...request });
-    const { head } = await session.run('tenants');
-    session.close();
-    return head.shipments;
-  };
-  const open = await openReportSession({ databasePath: fixture.path });
-  await open.run('tenants');
-  expect(await shipmentsIn({})).toBe(2);
-  expect(await shipmentsIn({ filters: { from: '2020-01-01' } })).toBe(2);
-  for (let again = 0; again < 2; again += 1)
-    expect(await shipmentsIn({ filters: { currencies: ['EUR'] } })).toBe(0);
-  open.close();
-  await fixture.remove();
+describe('a name in a filter', () => {
+  test.each([
+    [{ tenants: ['acm'] }, 'No tenant is "acm"; the nearest is Acme.'],
+    [{ partners: ['partner-9'] }, 'No partner is "partner-9"; the nearest is partner-1.'],
+    [{ carriers: ['upss'] }, 'No carrier is "upss"; the nearest are ups and Ups and usps.'],
+    [{ zones: ['77'] }, 'No zone is "77"'],
+  ])('that nothing has is answered with the nearest, and selects nothing: %j', async (filters, note) => {
+    const lines = ['ups', 'Ups', 'usps'].map((carrier) => aShipment({ carrier, zone: 'zone 5' }));
+    const { rows, head } = await runReportOn('tenants', [anInvoice(lines)], { filters });
+    expect([rows, head.shipments]).toEqual([[], 0]);
+    expect(head.notes[0]).toContain(note);
+  });
+});
+
+test('as known on a date means the end of that day in UTC', async () => {
+  const invoice = anInvoice([aShipment()], { loadedAt: '2026-03-10T23:59:59.900Z' });
+  const on = (asKnownOn: string) => runReportOn('tenants', [invoice], { filters: { asKnownOn } });
+  expect((await on('2026-03-10')).rows).toHaveLength(1);
+  for (const before of ['2026-03-09', '2026-03-10T23:59:00Z']) expect((await on(before)).rows).toEqual([]);
+  expect((await on('2026-03-10')).head.notes).toContain('As known on 2026-03-10T23:59:59.999Z.');
 });
 
 describe('the period', () => {
@@ -126,76 +130,6 @@ describe('the period', () => {
       );
     },
   );
-});
-
-describe('the level', () => {
-  const tenant = anInvoice([aShipment({ cost: '5' })]);
-  const partner = anInvoice([aShipment({ cost: '50' }), aShipment({ cost: '5' })], { level: 'partner' });
-  const unknown = anInvoice([aShipment({ cost: '500' })], { level: null });
-
-  test('is tenant when both exist, and names what was left out', async () => {
-    const result = await runReportOn('carriers', [tenant, partner]);
-    expect(result.rows[0]?.billing_cost).toBe('5.0000');
-    expect(result.head.level).toBe('tenant');
-    expect(result.head.notes[0]).toContain('Left out: 2 shipments of 1 invoice at partner level.');
-  });
-
-  test('is partner when nothing else exists, even where a filter hides everything', async () => {
-    const result = await runReportOn('carriers', [partner]);
-    expect([result.head.level, result.rows[0]?.billing_cost]).toEqual(['partner', '55.0000']);
-    expect(result.head.notes.join()).toContain('Only partner-level invoices exist');
-    const hidden = await runReportOn('carriers', [tenant, partner], { filters: { tenants: ['unknown'] } });
-    expect(hidden.head.level).toBe('tenant');
-  });
-
-  test('counts an unknown level as tenant level and notes it', async () => {
-    const result = await runReportOn('carriers', [tenant, unknown]);
-    expect(result.rows[0]?.billing_cost).toBe('505.0000');
-    expect(result.head.notes.join()).toContain('level is unknown');
-  });
-
-  test('names the invoices that a list leaves out, and lets drafts decide before anything is loaded', async () => {
-    const draft = (level: 'tenant' | 'partner'): ReturnType<typeof anInvoice> =>
-      anInvoice([], { level, state: 'draft' });
-    const both = await runReportOn('waiting', [draft('tenant'), draft('partner'), draft('partner')]);
-    expect(both.rows).toHaveLength(1);
-    expect(both.head.notes.join()).toContain('Not listed: 2 invoices at partner level');
-    const only = await runReportOn('waiting', [draft('partner')]);
-    expect([only.head.level, only.rows.length]).toEqual(['partner', 1]);
-  });
-
-  test('adds both levels only with level=all, with a warning', async () => {
-    const result = await runReportOn('carriers', [tenant, partner], { filters: { level: 'all' } });
-    expect(result.rows[0]?.billing_cost).toBe('60.0000');
-    expect(result.head.notes.join()).toContain('counted twice');
-  });
-});
-
-describe('the head', () => {
-  test('names the publication, the proof and the notes', async () => {
-    const result = await runReportOn(
-      'tenants',
-      [
-        anInvoice([aShipment(), aShipment({ unit: 'KG' }), aShipment({ weight: null, unit: null })], {
-          proof: 'header',
-        }),
-        anInvoice([aShipment()], { proof: 'unproved', statedTotal: '11' }),
-      ],
-      { publishedAt: '2026-04-05T06:07:08.009Z' },
-    );
-    expect(result.head).toMatchObject({
-      asOf: '2026-04-05T06:07:08.009Z',
-      publication: 7,
-      timeZone: 'UTC',
-      shipments: 4,
-      rows: 1,
-      weighed: { inPounds: 2, inKilograms: 1, without: 1 },
-      provedPercent: '75.00',
-      files: [],
-    });
-    expect(result.head.notes.join(' ')).toContain('Without weight: 1 shipment');
-    expect(result.head.notes.join(' ')).toContain('Contradicted by their own header or event: 1 invoice');
-  });
 });
 
 test.each(['9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+14:00'])(

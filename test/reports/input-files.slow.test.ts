@@ -3,14 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runReport } from '../../reports/report-session.ts';
-import {
-  anInvoice,
-  aShipment,
-  cells,
-  type FixtureShipment,
-  reportsFixture,
-  runReportOn,
-} from '../support/reports-fixture.ts';
+import { anInvoice, aShipment, cells, reportsFixture, runReportOn } from '../support/reports-fixture.ts';
 
 const table = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(tmpdir(), `billsync-${process.pid}-${name}.csv`);
@@ -104,102 +97,7 @@ describe('the optional tables', () => {
 });
 
 describe('weights', () => {
-  const dhl: Partial<FixtureShipment> = { carrier: 'DHL', unit: 'KG' };
-  // 0.4 kg, 0.5 kg and 1 lb (0.45359 kg) are half a kilogram each; 0.5001 kg is a whole one.
-  const lines = [
-    aShipment({ ...dhl, weight: '0.4', cost: '8' }),
-    aShipment({ ...dhl, weight: '0.5', cost: '10' }),
-    aShipment({ ...dhl, weight: '1', unit: 'LB', cost: '12' }),
-    aShipment({ ...dhl, weight: '0.5001', cost: '15' }),
-    // Four ounces are a quarter of a pound; 16 oz are the last that go in steps of four, 1.01 lb are rated as 2 lb.
-    aShipment({ carrier: 'usps', weight: '0.2', cost: '3' }),
-    aShipment({ carrier: 'usps', weight: '1', cost: '5' }),
-    aShipment({ carrier: 'usps', weight: '1.01', cost: '7' }),
-    aShipment({ carrier: 'ups', weight: '1.01', cost: '9' }),
-    aShipment({ carrier: 'ups', weight: null, unit: null, cost: '2' }),
-  ];
   const header = 'carrier,unit,step,up_to';
-  const steps = () => table('weights', header, 'dhl,KG,0.5,', 'USPS,oz,4,16', 'USPS,lb,1,');
-
-  test('rate a carrier in the units and steps of the file, all others in whole pounds', async () => {
-    const runWith = async (tables: { weights?: string }) =>
-      cells(
-        await runReportOn('rate-card', [anInvoice(lines)], { tables }),
-        ...['carrier', 'lb', 'rated_weight', 'rated_unit', 'shipments', 'median'],
-      );
-    expect(await runWith({ weights: await steps() })).toEqual([
-      ['DHL', '1.1023', '0.5000', 'kg', 3, '10.0000'],
-      ['DHL', '2.2046', '1.0000', 'kg', 1, '15.0000'],
-      ['ups', '2.0000', '2.0000', 'lb', 1, '9.0000'],
-      ['usps', '0.2500', '4.0000', 'oz', 1, '3.0000'],
-      ['usps', '1.0000', '16.0000', 'oz', 1, '5.0000'],
-      ['usps', '2.0000', '2.0000', 'lb', 1, '7.0000'],
-    ]);
-    // Without the file 0.4 kg and 1 lb are one pound, 0.5 kg and 0.5001 kg two.
-    expect((await runWith({})).slice(0, 2)).toEqual([
-      ['DHL', 1, '1.0000', 'lb', 2, '10.0000'],
-      ['DHL', 2, '2.0000', 'lb', 2, '12.5000'],
-    ]);
-  });
-
-  test('apply to the named carriers, and with an empty carrier to all others', async () => {
-    const weights = await table('all', 'carrier,unit,step', ',lb,5', 'DHL,kg,1');
-    const result = await runReportOn('rate-card', [anInvoice(lines)], { tables: { weights } });
-    expect(cells(result, 'carrier', 'rated_weight', 'rated_unit')).toEqual([
-      ['DHL', '1.0000', 'kg'],
-      ['ups', '5.0000', 'lb'],
-      ['usps', '5.0000', 'lb'],
-    ]);
-  });
-
-  test('compare only equal weights in every report that compares prices', async () => {
-    // January: two express parcels of 0.4 kg for 10 and 0.5 kg for 10. February: the same for 11. By whole pounds these are
-    // two cells of one parcel; by half kilograms one of two, and the only price of its zone was raised by 10 %.
-    const month = (shipDate: string, cost: string): FixtureShipment[] =>
-      ['0.4', '0.5'].map((weight) => aShipment({ ...dhl, service: 'Express', weight, cost, shipDate }));
-    const invoices = [
-      anInvoice([
-        ...month('2026-01-10', '10'),
-        ...month('2026-02-10', '11'),
-        aShipment({ ...dhl, weight: '0.45', cost: '6', shipDate: '2026-02-10' }),
-      ]),
-    ];
-    const weights = await steps();
-    const runWith = (name: string, parameters = {}) =>
-      runReportOn(name, invoices, { tables: { weights }, parameters });
-    const changes = await runWith('price-changes', { min_shipments: '2' });
-    expect(cells(changes, 'month', 'cells_compared', 'median_change_percent')).toEqual([
-      ['2026-02', 1, '10.00'],
-    ]);
-    // Ground at half a kilogram costs 6: each of four express parcels is like it, 42 less 24.
-    const services = await runWith('services');
-    expect(cells(services, 'service_level', 'like_for_like_shipments', 'premium_like_for_like')).toEqual([
-      ['Express', 4, '18.0000'],
-      ['Ground', null, null],
-    ]);
-    // Two parcels cost 1 more each; the third, of another service, is the rest.
-    expect(cells(await runWith('bridge'), 'step', 'amount')[2]).toEqual(['price', '2.0000']);
-  });
-
-  test('price a shipment at the weight that the other carrier rates', async () => {
-    // UPS's 0.6 lb is one pound of its own and half a kilogram at DHL, where that costs 8; DHL's 0.4 kg (0.88 lb) and 0.5 kg
-    // (1.1 lb) are one and two pounds at UPS, which has a price for one pound only, 9.
-    const invoices = [
-      anInvoice([
-        aShipment({ carrier: 'ups', weight: '0.6', cost: '9' }),
-        aShipment({ ...dhl, weight: '0.4', cost: '8' }),
-        aShipment({ ...dhl, weight: '0.5', cost: '8' }),
-      ]),
-    ];
-    const result = await runReportOn('what-if', invoices, {
-      tables: { weights: await steps() },
-      parameters: { min_shipments: '1' },
-    });
-    expect(cells(result, 'carrier', 'shipments', 'covered_shipments', 'repriced_cost', 'saving')).toEqual([
-      ['DHL', 2, 1, '9.0000', '-1.0000'],
-      ['ups', 1, 1, '8.0000', '1.0000'],
-    ]);
-  });
 
   test.each([
     ['dhl,kg,0,', /line 2: step is "0", which is too small: write at least 0.01/],

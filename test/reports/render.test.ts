@@ -1,18 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { parse } from 'csv-parse/sync';
 import stringWidth from 'string-width';
 import { afterAll, describe, expect, test } from 'vitest';
-import { fromTenThousandths } from '../../lib/decimal.ts';
-import { jsonValue } from '../../lib/duckdb-values.ts';
-import { visible, visibleCell } from '../../lib/text.ts';
+import { visibleCell } from '../../lib/text.ts';
 import { fileNameOf, sheetNameOf } from '../../reports/render/labels.ts';
 import { type REPORT_FORMATS, renderReport } from '../../reports/render/render-report.ts';
 import { testFolder } from '../support/folders.ts';
 import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
-import { cellsOf, unzipped } from '../support/tools/read-workbook.ts';
+import { unzipped } from '../support/tools/read-workbook.ts';
 import { runOnFile } from '../warehouse/support.ts';
 
 const fixture = await reportsFixture([
@@ -27,24 +23,9 @@ afterAll(() => fixture.remove());
 const body = async (format: (typeof REPORT_FORMATS)[number], width?: number): Promise<string> =>
   String((await renderReport(tenants, format, { width })).body);
 
-describe('json and ndjson', () => {
-  test('hold the rows unchanged, keys in order', async () => {
-    expect(JSON.parse(await body('json'))).toEqual(tenants.rows);
-    expect(
-      (await body('ndjson'))
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual(tenants.rows);
-    expect(await body('json')).toContain(
-      '"tenant":"<script>alert(1)</script>","currency_code":"USD","invoices":1,"shipments":1,"billing_cost":"12345678901234.5678"',
-    );
-  });
-
-  test('are an empty array when nothing matches', async () => {
-    expect((await renderReport({ ...tenants, rows: [] }, 'json')).body).toBe('[]\n');
-    expect((await renderReport({ ...tenants, rows: [] }, 'ndjson')).body).toBe('');
-  });
+test('json is an empty array, and ndjson empty, when nothing matches', async () => {
+  expect((await renderReport({ ...tenants, rows: [] }, 'json')).body).toBe('[]\n');
+  expect((await renderReport({ ...tenants, rows: [] }, 'ndjson')).body).toBe('');
 });
 
 describe('the head of a form that has only rows', () => {
@@ -75,25 +56,6 @@ describe('the head of a form that has only rows', () => {
 });
 
 describe('csv', () => {
-  test('reads back equal except for neutralized formulas and escaped characters', async () => {
-    const rows = parse(await body('csv'), { columns: true, record_delimiter: '\r\n' }) as Record<
-      string,
-      string
-    >[];
-    expect(rows).toEqual(
-      tenants.rows.map((row) =>
-        Object.fromEntries(
-          Object.entries(row).map(([name, cell]) => [
-            name,
-            cell === null ? '' : visible(String(cell)).replace(/^=/, "'="),
-          ]),
-        ),
-      ),
-    );
-    expect(rows.some((row) => row.tenant === "'=cmd|calc")).toBe(true);
-    expect(rows.some((row) => row.billing_cost === '-1.5000')).toBe(true);
-  });
-
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', ' =1', '\u3000=1', '|x', '%x', '=HYPERLINK("x")'])(
     'neutralises %j',
     async (tenant) => {
@@ -139,71 +101,13 @@ describe('table', () => {
   });
 });
 
-describe('parquet', () => {
-  test.each(['tenants', 'proof', 'duplicates', 'restatement'])(
-    '%s reads back typed and equal',
-    async (name) => {
-      const result = await fixture.run(name);
-      const folder = testFolder();
-      const path = join(folder, 'r.parquet');
-      await writeFile(path, (await renderReport(result, 'parquet')).body);
-      const instance = await DuckDBInstance.create(':memory:');
-      const connection = await instance.connect();
-      await connection.run("set TimeZone = 'UTC'");
-      const read = await connection.prepare('select * from read_parquet($path)');
-      read.bind({ path });
-      const reader = await read.runAndReadAll();
-      const rows = reader.convertRowObjects(jsonValue);
-      expect(rows.map((row) => Object.values(row).map(plain))).toEqual(
-        result.rows.map((row) => result.columns.map((column) => plain(row[column.name]))),
-      );
-      const types = Object.fromEntries(
-        reader.columnNames().map((column, index) => [column, String(reader.columnTypes()[index])]),
-      );
-      if (types.billing_cost) expect(types.billing_cost).toBe('DECIMAL(38,4)');
-      connection.closeSync();
-      instance.closeSync();
-    },
-  );
-
-  /** Both sides as text: DuckDB's JSON writes counts as text. */
-  function plain(value: unknown): string | null {
-    return value === null || value === undefined ? null : String(value);
-  }
-});
-
 describe('xlsx', () => {
-  test('stores numbers as numbers and long ones as text', async () => {
-    const { body: bytes } = await renderReport(tenants, 'xlsx');
-    expect(
-      Buffer.from(bytes as Uint8Array)
-        .subarray(0, 2)
-        .toString(),
-    ).toBe('PK');
-    const sheet = unzipped(bytes as Uint8Array, 'xl/worksheets/sheet1.xml');
-    expect(sheet).toContain('<v>-1.5</v>');
-    expect(sheet).not.toContain('12345678901234.5678</v>');
-    expect(sheet).not.toContain('<f>');
-  });
-
-  test('has a filter for each column and the exact sums below', async () => {
+  test('stores no formula, and has a filter over the rows', async () => {
     const bytes = (await renderReport(tenants, 'xlsx')).body as Uint8Array;
     const sheet = unzipped(bytes, 'xl/worksheets/sheet1.xml');
+    expect(sheet).not.toContain('<f>');
     expect(sheet).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${tenants.rows.length + 1}"/>`));
     expect(unzipped(bytes, 'xl/worksheets/sheet2.xml')).not.toContain('autoFilter');
-    const currencies = [...new Set(tenants.rows.map((row) => String(row.currency_code)))];
-    const below = cellsOf(bytes).slice(tenants.rows.length + 1);
-    expect(below.map(([label]) => label)).toEqual(currencies.map((currency) => `Sum in ${currency}`));
-    for (const [place, currency] of currencies.entries()) {
-      const costs = tenants.rows
-        .filter((row) => row.currency_code === currency)
-        .map((row) => row.billing_cost);
-      const sum = fromTenThousandths(
-        costs.reduce<bigint>((all, cost) => all + BigInt(String(cost).replace('.', '')), 0n),
-      );
-      // More than Excel's 15 digits are text.
-      expect(below[place]).toContain(sum.length > 16 ? sum : String(Number(sum)));
-    }
   });
 
   test('names the file and the sheet after report and period', async () => {

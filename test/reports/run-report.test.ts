@@ -1,14 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { listReports, parseReport } from '../../reports/catalogue.ts';
+import { findReport, listReports, parseReport } from '../../reports/catalogue.ts';
 import { openPublishedFile } from '../../reports/open-published-file.ts';
 import { answerOf } from '../../reports/render/answer.ts';
 import { drawCharts } from '../../reports/render/charts.ts';
 import { renderReport } from '../../reports/render/render-report.ts';
 import { openReportSession, runReport } from '../../reports/report-session.ts';
 import { testFolder } from '../support/folders.ts';
-import { reportsFixture } from '../support/reports-fixture.ts';
+import { anInvoice, aShipment, reportsFixture } from '../support/reports-fixture.ts';
 import { seededInvoices } from '../support/seeded-invoices.ts';
 import { runOnFile } from '../warehouse/support.ts';
 
@@ -92,6 +92,27 @@ test.each(
 });
 
 describe('runReport', () => {
+  test('refuses to answer in part without an explicit limit', async () => {
+    const { sql, ...report } = findReport('late-billed');
+    const invoices = [
+      anInvoice(
+        Array.from({ length: 3 }, () => aShipment({ shipDate: '2026-01-01', invoiceDate: '2026-06-01' })),
+      ),
+    ];
+    const fixture = await reportsFixture(invoices);
+    const session = await openReportSession({ databasePath: fixture.path });
+    try {
+      const parameters = report.parameters.map((each) =>
+        each.name === 'limit' ? { ...each, default: '2' } : each,
+      );
+      await expect(session.run({ ...report, sql, parameters })).rejects.toThrow('has 3 rows');
+      expect((await session.run({ ...report, sql, parameters }, { limit: '3' })).head.notes).toEqual([]);
+    } finally {
+      session.close();
+      await fixture.remove();
+    }
+  });
+
   test('suggests the report for a misspelt name', async () => {
     const running = runReport({ databasePath: fixture.path, name: 'tenant' });
     await expect(running).rejects.toMatchObject({ code: 'report-not-found' });

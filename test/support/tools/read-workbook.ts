@@ -22,13 +22,25 @@ export function cellsOf(bytes: Uint8Array, sheet = 1): readonly (readonly string
     textIn(si),
   );
   const rows = unzipped(bytes, `xl/worksheets/sheet${sheet}.xml`).matchAll(/<row[^>]*>(.*?)<\/row>/gs);
-  return [...rows].map(([, row = '']) =>
-    [...row.matchAll(/<c ([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)].map(([, marks = '', inner = '']) => {
+  return [...rows].map(([, row = '']) => {
+    const cells: string[] = [];
+    for (const [, marks = '', inner = ''] of row.matchAll(/<c ([^>]*?)(?:\/>|>(.*?)<\/c>)/gs)) {
       const value = /<v>(.*?)<\/v>/s.exec(inner)?.[1] ?? '';
-      if (/t="s"/.test(marks)) return shared[Number(value)] ?? '';
-      return value === '' ? textIn(inner) : value;
-    }),
-  );
+      const text = /t="s"/.test(marks) ? (shared[Number(value)] ?? '') : value === '' ? textIn(inner) : value;
+      // An empty cell is left out.
+      const place = columnOf(/\br="([A-Z]+)/.exec(marks)?.[1] ?? '') ?? cells.length;
+      while (cells.length < place) cells.push('');
+      cells.push(text);
+    }
+    return cells;
+  });
+}
+
+/** From 0; null: the cell names no column. */
+function columnOf(letters: string): number | null {
+  return letters === ''
+    ? null
+    : [...letters].reduce((at, letter) => at * 26 + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
 function entry(bytes: Uint8Array, name: string): string {

@@ -54,7 +54,9 @@ const WEIGHTS: readonly [Weight, ...Weight[]] = [
     ['0.5', 'KG'],
     ['151', 'LB'],
     ['0.0001', 'KG'],
-    ['70', 'LB'],
+    ...([['4'], ['7.5'], ['20'], ['20.0001'], ['31'], ['70'], ['99']] as const).map(
+      ([weight]): Weight => [weight, 'LB'],
+    ),
   ] as const),
 ];
 export const CARRIERS = [
@@ -83,6 +85,7 @@ export const ZONES = [
   '10',
   '12.50',
   '1Z999999999',
+  ...(['zone#A', 'ZoneA', 'zone', '00', 'Zone - 5', 'zone zone 5', ' 044 '] as const),
 ] as const;
 export const CURRENCIES = ['USD', 'EUR', 'JPY'] as const;
 const SERVICES = [
@@ -94,10 +97,22 @@ const SERVICES = [
   'ground',
   '(none)',
   'total',
+  '__proto__',
   '10.50',
   '2026-03-02',
 ] as const;
-const ORIGINS = ['02139', '2139', '', ' 94107', 'k1a  0b1', '94107', 'K1A 0B1', '1Z999999999'] as const;
+const ORIGINS = [
+  '02139',
+  '2139',
+  '',
+  ' 94107',
+  'k1a  0b1',
+  '94107',
+  'K1A 0B1',
+  '1Z999999999',
+  '\u00a0ab1\u00a02cd\t',
+  '\u2003',
+] as const;
 const NUMBERS = [
   '1Z1',
   '1Z2',
@@ -154,23 +169,48 @@ export const row: fc.Arbitrary<Drawn> = fc
   })
   .map(({ weight, ...cells }) => ({ ...cells, ...weight }));
 
-/** Few prices, and many lines of each. */
+/** Few prices, and many lines of each; some lack what a price needs. */
 export const likeRow: fc.Arbitrary<Drawn> = fc
   .record({
     shipDate: fc.constantFrom(
-      '2026-01-05',
-      '2026-01-31',
-      '2026-02-01',
-      '2026-02-28',
-      '2025-12-31',
-      '2025-11-15',
-      '2025-10-01',
+      ...['2026-01-05', '2026-01-31', '2026-02-01', '2026-02-28', '2025-12-31', '2025-11-15', '2025-10-01'],
     ),
-    ...{ origin: fc.constantFrom('94107', '02139', '2139'), currency: fc.constant(null) },
-    cost: mostly('10', '11', '12.5', '30', '-10'),
-    weight: fc.constantFrom<Weight>(['1', 'LB'], ['0.4536', 'KG'], ['8', 'LB']),
-    ...{ tracking: fc.constantFrom(...NUMBERS), carrier: fc.constantFrom('ups', 'FedEx') },
-    ...{ zone: fc.constantFrom('5', 'Zone 5', '2'), carrierInvoiceDate: mostly('2026-01-31', '') },
-    service: mostly('Ground', '2Day'),
+    origin: mostly('94107', '02139', '2139', ''),
+    currency: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, fc.constant('EUR')),
+    cost: mostly('10', '11', '12.5', '30', '-10', '9.5', '0'),
+    weight: mostly<Weight>(['1', 'LB'], ['0.4536', 'KG'], ['8', 'LB'], ['2', 'LB'], ['', '']),
+    ...{ tracking: fc.constantFrom(...NUMBERS), carrier: mostly('ups', 'FedEx', 'DHL Express') },
+    ...{
+      zone: mostly('5', 'Zone 5', '2', '8', ''),
+      carrierInvoiceDate: mostly('2026-01-31', '', '2026-02-15'),
+    },
+    service: mostly('Ground', '2Day', 'Overnight', ''),
   })
   .map(({ weight: [weight, unit], ...cells }) => ({ ...cells, weight, unit }));
+
+/** Amounts, weights and days at the limits of their columns, and more of one price than 128 bits hold squares of it. */
+export const farRow: fc.Arbitrary<Drawn> = fc
+  .record({
+    like: likeRow,
+    cost: mostly('99999999999999.9999', '0.0001', '-99999999999999.9999', '0'),
+    weight: mostly<Weight>(
+      ['99999999999999.9999', 'LB'],
+      ['99999999999999.9999', 'KG'],
+      ['0.0001', 'KG'],
+      ['', ''],
+    ),
+    shipDate: mostly('2026-02-28', '2026-01-31', '0001-01-01', '9999-12-31'),
+  })
+  .map(({ like, cost, weight: [weight, unit], shipDate }) => ({
+    ...{
+      ...like,
+      cost,
+      weight,
+      unit,
+      shipDate,
+      currency: 'IRR',
+      service: 'Ground',
+      zone: '9',
+      origin: '94107',
+    },
+  }));

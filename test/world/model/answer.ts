@@ -8,6 +8,7 @@ import {
   hundredths,
   mondayOf,
   money,
+  parsed,
   percent,
   quotient,
   sum,
@@ -77,6 +78,49 @@ export function ratedPounds(line: Line): number | null {
   return exact === null ? null : Number((exact + POUND - 1n) / POUND);
 }
 
+/** A weight as a carrier rates it. */
+export interface Rated {
+  /** In 10^-14 lb. */
+  readonly exact: bigint;
+  readonly lb: string | number;
+  readonly weight: string;
+  readonly unit: string;
+}
+
+/** Ten-thousandths of each unit, in 10^-14 lb. */
+export const SIZES: Readonly<Record<string, bigint>> = {
+  ...{ lb: 10_000_000_000n, kg: 22_046_226_218n, oz: 625_000_000n },
+};
+
+/** In whole pounds, or in the steps that a file of weights names for the carrier, else for all others. */
+export function ratedAs(line: Line, carrier = line.carrier): Rated | null {
+  const exact = exactPounds(line);
+  if (exact === null) return null;
+  const pounds = ratedPounds(line) ?? 0;
+  const whole: Rated = { exact: BigInt(pounds) * POUND, lb: pounds, weight: `${pounds}.0000`, unit: 'lb' };
+  if (line.steps === undefined) return whole;
+  const named = line.steps.filter((row) => row.carrier?.toLowerCase() === carrier.toLowerCase());
+  const bands = (named.length > 0 ? named : line.steps.filter((row) => row.carrier === ''))
+    .map(({ unit: written = '', step = '', up_to: upTo = '' }) => {
+      const unit = written.toLowerCase();
+      const size = SIZES[unit] ?? 0n;
+      return { unit, step: parsed(step), size, until: upTo === '' ? null : parsed(upTo) * size };
+    })
+    .sort((one, other) => compareKeys([one.until], [other.until]));
+  const band = bands.find(({ until }) => until === null || exact <= until);
+  if (band === undefined) return { ...whole, lb: `${pounds}.0000` };
+  const { unit, step, size } = band;
+  const steps = (exact + step * size - 1n) / (step * size);
+  const rated = steps * step * size;
+  return { exact: rated, lb: money(quotient(rated, 10_000_000_000n)), weight: money(steps * step), unit };
+}
+
+/** What lines have in common whose weights are rated alike. */
+export function ratedKey(line: Line, carrier?: string): readonly unknown[] {
+  const rated = ratedAs(line, carrier);
+  return [String(rated?.exact ?? null), rated?.weight, rated?.unit];
+}
+
 export function costColumns(lines: readonly Line[]): Cells {
   const weighed = lines.filter(({ weight }) => weight !== null);
   const exact = sum(weighed.map((line) => exactPounds(line) ?? 0n));
@@ -137,7 +181,7 @@ export const cellOf = (line: Line): readonly unknown[] => [
   line.carrier,
   line.service,
   plainZone(line.zone),
-  ratedPounds(line),
+  ...ratedKey(line),
   line.currency,
 ];
 

@@ -13,7 +13,7 @@ import * as spend from './reports/spend.ts';
 interface Entry {
   readonly report: Report;
   readonly tried: readonly Parameters[];
-  /** One's own files: with each of the parameters, and without. */
+  /** One's own files: with the first parameters. */
   readonly files?: Files;
 }
 
@@ -27,9 +27,23 @@ const TWO_PERIODS = {
   second_to: '2026-02-28',
 };
 
+/** The most that a column holds; of the currency that only lines of such amounts have. */
+const MOST = '99999999999999.9999';
+
 const RATE = {
   ...{ carrier: '', service_level: '', zone: '', from_weight: '', to_weight: '', currency_code: 'USD' },
   ...{ rate: '15', valid_from: '', valid_to: '', unit: '' },
+};
+
+/** DHL rates in half kilograms up to five, then in whole ones; UPS in ounces up to a pound, then in three pounds; the others in two pounds. */
+const WEIGHTS: Files = {
+  weights: [
+    { carrier: 'dhl express', unit: 'KG', step: '0.5', up_to: '5' },
+    { carrier: 'DHL Express', unit: 'kg', step: '1', up_to: '' },
+    { carrier: 'UPS', unit: 'oz', step: '5', up_to: '16' },
+    { carrier: 'UPS', unit: 'lb', step: '3', up_to: '' },
+    { carrier: '', unit: 'lb', step: '2', up_to: '' },
+  ],
 };
 
 const PAYMENTS: Files = {
@@ -65,6 +79,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
       ...[
         { by: 'origin' },
         { by: 'weight+carrier' },
+        { by: 'zone+week+month' },
         { by: 'carrier', in: 'usd' },
         { by: 'week', in: 'EUR' },
       ],
@@ -72,16 +87,22 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
     files: { fx: EXCHANGE_RATES },
   },
   summary: { report: spend.summary, tried: [{}, { grain: 'week' }] },
-  services: { report: prices.services, tried: [{}, { ground: '2day' }] },
+  services: { report: prices.services, tried: [{}, { ground: '2day' }], files: WEIGHTS },
   mix: { report: prices.mix, tried: [{}, { by: 'service' }, { by: 'weight', grain: 'week' }] },
-  'rate-card': { report: prices.rateCard, tried: [{}, { min_shipments: '2' }] },
+  'rate-card': { report: prices.rateCard, tried: [{}, { min_shipments: '2' }], files: WEIGHTS },
   'price-changes': {
     report: prices.priceChanges,
     tried: [{}, { ...FEW, min_cells: '1' }, { ...FEW, by: 'zone', min_cells: '2' }],
+    files: WEIGHTS,
   },
   outliers: {
     report: prices.outliers,
-    tried: [{ min_shipments: '3' }, { ...FEW, threshold: '1', min_percent: '0' }],
+    tried: [
+      { min_shipments: '3' },
+      { ...FEW, threshold: '1', min_percent: '0' },
+      { ...FEW, threshold: '0.5', min_amount: '0.0001', limit: '1' },
+    ],
+    files: WEIGHTS,
   },
   'minimum-charges': { report: prices.minimumCharges, tried: [{}, { ...FEW, min_cells: '1' }] },
   'dimensional-weight': {
@@ -89,21 +110,23 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
     tried: [
       { min_shipments: '2', min_lb: '1' },
       { ...FEW, times: '1', min_lb: '0' },
+      { ...FEW, times: '1.5', min_lb: '1', limit: '2' },
     ],
   },
-  duplicates: { report: lines.duplicates, tried: [{}] },
+  duplicates: { report: lines.duplicates, tried: [{}, { limit: '2' }] },
   adjustments: {
     report: lines.adjustments,
-    tried: [{}],
+    tried: [{}, { limit: '1' }],
     files: {
       disputes: [
         { carrier: 'UPS', tracking_number: '1Z1', currency_code: 'USD', amount: '4.5' },
         { carrier: 'ups', tracking_number: '1Z1', currency_code: 'usd', amount: '9' },
         { carrier: 'fedex', tracking_number: 'A', currency_code: 'EUR', amount: '1' },
+        { carrier: 'ups', tracking_number: '1Z1', currency_code: 'IRR', amount: MOST },
       ],
     },
   },
-  'late-billed': { report: lines.lateBilled, tried: [{}, { days: '0' }] },
+  'late-billed': { report: lines.lateBilled, tried: [{}, { days: '0' }, { days: '28', limit: '1' }] },
   levels: { report: lines.levels, tried: [{}] },
   'billing-lag': { report: lines.billingLag, tried: [{}] },
   waiting: { report: invoices.waiting, tried: [{}, { stuck_after_days: '1' }] },
@@ -132,6 +155,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
         { carrier: 'UPS', carrier_invoice_date: '2026-01-31', currency_code: 'USD', amount: '10' },
         { carrier: 'Ups', carrier_invoice_date: '2026-01-31', currency_code: 'usd', amount: '0.5' },
         { carrier: 'DHL', carrier_invoice_date: '2026-01-31', currency_code: 'EUR', amount: '3' },
+        { carrier: 'ups', carrier_invoice_date: '2026-01-31', currency_code: 'IRR', amount: `-${MOST}` },
       ],
     },
   },
@@ -150,8 +174,13 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
           currency_code: 'EUR',
           amount: '1',
         },
+        { month: '2026-02', tenant: '', carrier: '', currency_code: 'IRR', amount: '0.0001' },
       ],
-      fx: EXCHANGE_RATES,
+      fx: [
+        ...EXCHANGE_RATES,
+        { month: '', from_currency: 'IRR', to_currency: 'USD', rate: '0.00000001' },
+        { month: '', from_currency: 'USD', to_currency: 'IRR', rate: '9999999999.99999999' },
+      ],
     },
   },
   margin: {
@@ -163,6 +192,8 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
         { carrier: 'ups', tracking_number: '1Z1', currency_code: 'USD', cost: '0.0001' },
         { carrier: 'ups', tracking_number: '1Z2', currency_code: 'usd', cost: '3.3333' },
         { carrier: 'FedEx', tracking_number: 'A', currency_code: 'EUR', cost: '1' },
+        { carrier: 'ups', tracking_number: '1Z1', currency_code: 'IRR', cost: MOST },
+        { carrier: 'ups', tracking_number: '1Z2', currency_code: 'IRR', cost: `-${MOST}` },
       ],
     },
   },
@@ -177,6 +208,10 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
           { ...RATE, zone: '5', valid_from: '2026-01-31', rate: '11.3' },
         ],
         { ...RATE, carrier: 'ups', from_weight: '0', to_weight: '0.5', unit: 'KG', rate: '8.1' },
+        ...[
+          { ...RATE, carrier: 'ups', currency_code: 'IRR', rate: MOST },
+          { ...RATE, carrier: 'FedEx', currency_code: 'IRR', rate: '0.0001' },
+        ],
         { ...RATE, zone: 'a', valid_from: '2026-01-01', valid_to: '2026-01-31', rate: '12' },
       ],
     },
@@ -188,6 +223,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
       ...[{}, { by: 'zone' }, { second_from: '2026-02-01', second_to: '2026-02-28' }],
       ...['total', 'carrier', 'tenant'].map((by) => ({ ...TWO_PERIODS, by })),
     ],
+    files: WEIGHTS,
   },
   'what-if': {
     report: periods.whatIf,
@@ -197,6 +233,7 @@ export const CATALOGUE: Readonly<Record<string, Entry>> = {
       { ...FEW, by: 'zone' },
       { min_shipments: '2', same_service: '0' },
     ],
+    files: WEIGHTS,
   },
   accrual: {
     report: periods.accrual,
@@ -222,14 +259,16 @@ const PIVOTS: readonly (Question & { readonly pivot: string })[] = [
   { report: 'cost', parameters: { by: 'weight+carrier' }, pivot: 'weight_break' },
 ];
 
-/** Every report with each of its parameters, with and without files of one's own, with comparisons and pivots. */
+/** Every report with each of its parameters, with files of one's own, with comparisons and pivots. */
 export const QUESTIONS: readonly Question[] = [
   ...Object.entries(CATALOGUE).flatMap(([report, { tried, files }]) =>
-    tried.flatMap((parameters) => [
+    tried.flatMap((parameters, at) => [
       { report, parameters },
-      ...(files === undefined ? [] : [{ report, parameters, files }]),
+      ...(files === undefined || at > 1 ? [] : [{ report, parameters, files }]),
       ...(COMPARED.includes(report) && !TIMED.test(parameters.by ?? '') && parameters.second_to === undefined
-        ? PERIODS.map((compare) => ({ report, parameters, compare }))
+        ? PERIODS.filter((_, place) => at < 2 || at % PERIODS.length === place).map((compare) => ({
+            ...{ report, parameters, compare },
+          }))
         : []),
     ]),
   ),

@@ -9,6 +9,8 @@ export interface Line extends PlainLine {
   readonly label: string;
   /** The date that `by` selects. */
   readonly date: string;
+  /** Rows of a file of weights, by which carriers rate them; undefined: there is none. */
+  readonly steps?: readonly Readonly<Record<string, string>>[];
 }
 
 /** An invoice with the name of its tenant as reports give it. */
@@ -21,6 +23,8 @@ export interface Labelled {
 export interface View {
   readonly partnerId: string | null;
   readonly filters: Filters;
+  /** By each value of a filter of names: what it names, in the spelling of the files, in order. */
+  readonly named: readonly Named[];
   /** ISO 8601 UTC. */
   readonly publishedAt: string;
   /** The instant as of which lines count. */
@@ -46,10 +50,24 @@ export interface View {
   readonly known: readonly Labelled[];
   /** Those that pass the filters. */
   readonly invoices: readonly Labelled[];
+  /** Those that pass all filters but the level. */
+  readonly unlisted: readonly Labelled[];
   /** Lines of a version, as if it counted. */
   readonly linesOf: (version: Version) => readonly Line[];
   readonly countedAt: (instant: string) => readonly Version[];
   readonly voidedAt: (instant: string) => readonly { readonly version: Version; readonly voidedAt: string }[];
+}
+
+export interface Named {
+  readonly filter: string;
+  readonly given: string;
+  readonly matched: readonly string[];
+}
+
+/** The same with a file of weights. */
+export function withSteps(view: View, steps: NonNullable<Line['steps']>): View {
+  const rated = (lines: readonly Line[]): Line[] => lines.map((line) => ({ ...line, steps }));
+  return { ...view, all: rated(view.all), loaded: rated(view.loaded), lines: rated(view.lines) };
 }
 
 const keyOf = (tenantId: string | null, name: string): string => tenantId ?? `"${name}`;
@@ -156,20 +174,20 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
   const ofLevel = (of: KnownInvoice['level']): boolean =>
     level === 'all' || (of === 'partner') === (level === 'partner');
 
-  const matches = matchersOf(filters, { tenants, lines: all, world, selected });
+  const partners = (filters.partners ?? []).map((given) => ({
+    ...{
+      filter: 'partner',
+      given,
+      matched: partnerIds.includes(given) ? [calledPartner(given, everything)] : [],
+    },
+  }));
+  const { named: others, ...matches } = matchersOf(filters, { tenants, lines: all, world, selected });
+  const named = [...partners, ...others];
   const isFrom = (date: string): boolean => filters.from === undefined || date >= filters.from;
   const isUntil = (date: string): boolean => filters.to === undefined || date <= filters.to;
   const isOfTenant = (line: Line): boolean =>
     matches.tenant(keyOf(line.invoice.tenantId, line.label), keyOf(line.invoice.tenantId, line.tenant));
   const isOfTenantKey = (key: string | null): boolean => matches.tenant(key);
-  const isOfTenantName = (name: string): boolean =>
-    filters.tenants === undefined ||
-    [...tenants.values()].some(
-      ({ id, label }) =>
-        label !== null &&
-        matches.tenant(id ?? `"${label}`) &&
-        [label, id].some((one) => one?.toLowerCase() === name.toLowerCase()),
-    );
   const passesButDates = (line: Line): boolean =>
     isOfTenant(line) &&
     matches.carrier(line.carrier) &&
@@ -209,11 +227,22 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
     const isMine = (invoice: KnownInvoice): boolean => isAlone || invoice.partnerId === partnerId;
     const mine = all.filter(({ invoice }) => isMine(invoice));
     const loaded = mine.filter(({ invoice }) => ofLevel(invoice.level));
+    const own = tenantsOf(selected.filter(isMine));
+    const isOfTenantName = (name: string): boolean =>
+      filters.tenants === undefined ||
+      [...tenants.values()].some(
+        ({ key, id, label }) =>
+          label !== null &&
+          own.has(key) &&
+          matches.tenant(id ?? `"${label}`) &&
+          [label, id].some((one) => one?.toLowerCase() === name.toLowerCase()),
+      );
     const mineKnown = everyone.filter(({ invoice }) => isMine(invoice));
     return {
       ...{
         partnerId,
         filters,
+        named,
         publishedAt,
         knownOn: knownOn ?? publishedAt,
         all: mine,
@@ -232,6 +261,7 @@ export function viewsOf({ world, publishedAt }: Situation, filters: Filters): re
         currency !== null ? matches.currency(currency) : filters.currencies === undefined,
       known: mineKnown,
       invoices: mineKnown.filter((one) => ofLevel(one.invoice.level) && passesAsInvoice(one)),
+      unlisted: mineKnown.filter((one) => !ofLevel(one.invoice.level) && passesAsInvoice(one)),
       linesOf,
       countedAt: (instant) =>
         world
@@ -256,7 +286,22 @@ function withoutId(name: string, tenants: ReadonlyMap<string, Tenant>): string {
     : name;
 }
 
+/** The latest name of a partner-level invoice, with the id. */
+function calledPartner(partnerId: string, invoices: readonly KnownInvoice[]): string {
+  const names = invoices
+    .filter((invoice) => invoice.partnerId === partnerId && invoice.level === 'partner')
+    .flatMap(({ id, date, current }) =>
+      current === null
+        ? []
+        : [[`${date ?? ''} ${current.loadedAt} ${id}`, current.lines[0]?.tenant ?? ''] as const],
+    )
+    .sort(([one], [other]) => compareText(one, other));
+  const name = names.at(-1)?.[1];
+  return name === undefined ? partnerId : `${name} (${partnerId})`;
+}
+
 interface Matchers {
+  readonly named: readonly Named[];
   readonly tenant: (...keys: readonly (string | null)[]) => boolean;
   readonly carrier: (carrier: string) => boolean;
   readonly zone: (zone: string | null) => boolean;
@@ -274,28 +319,35 @@ function matchersOf(
 ): Matchers {
   const everyLine = of.world.invoices().flatMap(({ versions }) => versions.flatMap(({ lines }) => lines));
   // By any case. A command refuses a value that matches nothing; here it selects nothing.
+  const named: Named[] = [];
   const values = (
+    filter: string,
     given: readonly string[] | undefined,
     known: readonly string[],
   ): ReadonlySet<string> | undefined => {
     if (given === undefined) return undefined;
     const found = given.map((value) => known.filter((one) => one.toLowerCase() === value.toLowerCase()));
+    for (const [at, matched] of found.entries())
+      named.push({ filter, given: given[at] ?? '', matched: [...new Set(matched)].sort(compareText) });
     return new Set(found.flat());
   };
+  const keys = tenantKeys(filters.tenants, of, named);
   const carriers = values(
+    'carrier',
     filters.carriers,
     everyLine.map(({ carrier }) => carrier),
   );
   const zones = values(
+    'zone',
     filters.zones,
     everyLine.map(({ zone }) => zone ?? ''),
   );
-  const currencies = values(filters.currencies, [
+  const currencies = values('currency', filters.currencies, [
     ...of.lines.map(({ currency }) => currency),
     ...of.selected.flatMap(({ currency }) => currency ?? []),
   ]);
-  const keys = tenantKeys(filters.tenants, of);
   return {
+    named,
     tenant: (...any) => keys === undefined || any.some((key) => key !== null && keys.has(key)),
     carrier: (carrier) => carriers?.has(carrier) ?? true,
     zone: (zone) => zones?.has(zone ?? '') ?? true,
@@ -311,6 +363,7 @@ function tenantKeys(
     lines,
     selected,
   }: { tenants: ReadonlyMap<string, Tenant>; lines: readonly Line[]; selected: readonly KnownInvoice[] },
+  named: Named[],
 ): ReadonlySet<string> | undefined {
   if (given === undefined) return undefined;
   const known = new Map<string, Set<string>>();
@@ -335,5 +388,17 @@ function tenantKeys(
     const exact = by((text) => text === value);
     return exact.length > 0 ? exact : by((text) => text.toLowerCase() === value.toLowerCase());
   });
+  for (const [at, keys] of found.entries()) {
+    const matched = keys.map((key) => {
+      const { label = null, id = null } = tenants.get(key) ?? {};
+      if (key.startsWith('"') || label === null || id === null) return key.replace(/^"/, '');
+      return label.includes(id) ? label : `${label} (${id})`;
+    });
+    named.push({
+      filter: 'tenant',
+      given: given[at] ?? '',
+      matched: [...new Set(matched)].sort(compareText),
+    });
+  }
   return new Set(found.flat());
 }

@@ -6,13 +6,16 @@ import type { ReportRow } from '../../../reports/cells.ts';
 import { runCompared } from '../../../reports/compare.ts';
 import type { ReportResult } from '../../../reports/report-result.ts';
 import { openReportSession, type ReportSession, runReport } from '../../../reports/report-session.ts';
-import type { Filters, History, Question } from '../history.ts';
+import { keepOpen } from '../../../reports/shared-instance.ts';
+import type { Filters, History, Listing, Question } from '../history.ts';
 import { type AnswerRow, compareKeys, type Key } from '../model/answer.ts';
 import { CATALOGUE } from '../model/catalogue.ts';
 import { comparedDays, comparedRows, pivotedRows } from '../model/comparison.ts';
-import { type View, viewsOf } from '../model/view.ts';
+import { compareText, parsed, sum } from '../model/exact.ts';
+import { type Head, headOf } from '../model/head.ts';
+import { type View, viewsOf, withSteps } from '../model/view.ts';
 import { Difference, type Played } from './fast.ts';
-import { compareClaims, compareStatements } from './money.ts';
+import { compareClaims, compareStatements, compareWithEarlier } from './money.ts';
 import { compareListing, compareTables, followLinks, readBack } from './surfaces.ts';
 
 /** For a session, which is never slow on so few lines. */
@@ -27,29 +30,87 @@ export const ANSWERED = new Map<string, { readonly questions: number; readonly r
 /** @throws Difference */
 export async function compareReports(played: Played, history: History): Promise<void> {
   const isPunctual = isRightClock(history);
-  await compareStatements(played);
-  await compareTables(played, isPunctual ? [null, END, ...played.instants] : [null, END]);
+  await compareBooks(played, isPunctual);
   // While our clock was wrong, an earlier instant is not what it says.
-  const earlier = isPunctual ? played.published.map((asKnownOn) => ({ asKnownOn })) : [];
-  for (const filters of [...history.filters, ...earlier]) {
-    const views = viewsOf(played, filters);
-    const sessions = new Map<string, Promise<ReportSession>>();
-    const sessionOf = (of: Filters): Promise<ReportSession> => {
-      const key = JSON.stringify(of);
-      const session =
-        sessions.get(key) ??
-        openReportSession({ databasePath: played.path, filters: of, timeLimitMs: TIME_LIMIT_MS });
-      sessions.set(key, session);
-      return session;
-    };
-    try {
-      for (const question of history.questions)
-        await compareReport(question, { filters, views, sessionOf, played });
-      for (const listing of views === null ? [] : history.listings)
-        await compareListing(listing, views ?? [], await sessionOf(filters));
-    } finally {
-      for (const session of sessions.values()) (await session.catch(() => null))?.close();
+  const earlier = isPunctual ? played.earlier.map(({ at }) => ({ asKnownOn: at })) : [];
+  for (const filters of [...history.filters, ...earlier])
+    await compareAnswers(played, { ...history, filters });
+}
+
+/** What is asked without a report. */
+async function compareBooks(played: Played, isPunctual: boolean): Promise<void> {
+  await compareStatements(played);
+  if (isPunctual) await compareWithEarlier(played);
+  await compareTables(played, isPunctual ? [null, END, ...played.instants] : [null, END]);
+}
+
+/** All questions without filters, and in turn some with them. @throws Difference */
+export async function compareAll(
+  played: Played,
+  { questions, listings, turn }: Pick<History, 'questions' | 'listings'> & { readonly turn: number },
+): Promise<void> {
+  await compareBooks(played, true);
+  const shown = new Set<string>();
+  const isShown = ({ report, compare: period, pivot }: Question): boolean => {
+    if (period !== undefined || pivot !== undefined || shown.has(report)) return false;
+    shown.add(report);
+    return true;
+  };
+  // Sessions of one file share what does not depend on their filters.
+  const open = keepOpen(played.path);
+  try {
+    const asked = questions.filter(({ compare: period = 'none' }) => !RELATIVE.has(period));
+    await compareAnswers(played, { filters: {}, questions: asked, listings, isShown });
+    const [, at = END] = played.earlier.map((one) => one.at);
+    for (const [round, filters] of [...FILTERS, { ...EARLIER, asKnownOn: at }].entries()) {
+      const inTurn = questions.filter((_, place) => (place + turn) % TURNS === round);
+      await compareAnswers(played, { filters, questions: inTurn, isShown: () => false });
     }
+  } finally {
+    open.close();
+  }
+}
+
+/** To a period that the filters name. */
+const RELATIVE = new Set(['previous', 'last-year']);
+/** More than there are filters, since asking all with each would take minutes. */
+const TURNS = 8;
+const FILTERS: readonly Filters[] = [
+  { from: '2026-01-01', to: '2026-01-31', by: 'invoice-date', level: 'all' },
+  { from: '2026-01-31', to: '2026-02-28', tenants: ['Acme'], currencies: ['usd', 'eur'] },
+  { zones: ['5', ''], level: 'partner' },
+];
+const EARLIER: Filters = { carriers: ['ups'], to: '2026-02-28' };
+
+interface Round {
+  readonly filters: Filters;
+  readonly questions: readonly Question[];
+  readonly listings?: readonly Listing[];
+  /** Whether an answer is also read back from its formats, and its links are followed, which takes longer than the answer. */
+  readonly isShown?: (question: Question) => boolean;
+}
+
+/** @throws Difference */
+export async function compareAnswers(played: Played, round: Round): Promise<void> {
+  const { filters, questions, listings = [], isShown = () => true } = round;
+  const views = viewsOf(played, filters);
+  // No partner is selected, which a command refuses.
+  if (views === null) return;
+  const sessions = new Map<string, Promise<ReportSession>>();
+  const sessionOf = (of: Filters): Promise<ReportSession> => {
+    const key = JSON.stringify(of);
+    const session =
+      sessions.get(key) ??
+      openReportSession({ databasePath: played.path, filters: of, timeLimitMs: TIME_LIMIT_MS });
+    sessions.set(key, session);
+    return session;
+  };
+  try {
+    for (const question of questions)
+      await compareReport(question, { filters, views, sessionOf, played, isShown: isShown(question) });
+    for (const listing of listings) await compareListing(listing, views, await sessionOf(filters));
+  } finally {
+    for (const session of sessions.values()) (await session.catch(() => null))?.close();
   }
 }
 
@@ -59,18 +120,16 @@ function isRightClock({ invoices }: History): boolean {
 
 interface Asking {
   readonly filters: Filters;
-  /** null: no partner is selected. */
-  readonly views: readonly View[] | null;
+  readonly views: readonly View[];
   readonly sessionOf: (filters: Filters) => Promise<ReportSession>;
   readonly played: Played;
+  readonly isShown: boolean;
 }
 
 async function compareReport(
   question: Question,
-  { filters, views, sessionOf, played }: Asking,
+  { filters, views, sessionOf, played, isShown }: Asking,
 ): Promise<void> {
-  // No partner is selected, which a command refuses.
-  if (views === null) return;
   const what = `report ${JSON.stringify(question)} with ${JSON.stringify(filters)}`;
   const session = await sessionOf(filters).catch((error: Error) => {
     throw new Difference(`${what}: refused: ${error.message}`);
@@ -80,12 +139,15 @@ async function compareReport(
   if (period === undefined && pivot === undefined) {
     const tables = await writeFiles(question, played);
     const result = await ask(question, filters, { session, played, tables });
-    compare(what, expected, result.rows);
+    compare(what, limited(expected, parameters.limit), result.rows);
+    compareHead(what, headOf(report, views, played.publishedAt), result);
+    compareWhole(what, expected, result);
     const before = ANSWERED.get(report) ?? { questions: 0, rows: 0 };
     ANSWERED.set(report, { questions: before.questions + 1, rows: before.rows + result.rows.length });
-    await readBack(result, what);
     if (Object.keys(filters).length === 0)
       await compareClaims(question, result, { databasePath: played.path, tables });
+    if (!isShown) return;
+    await readBack(result, what);
     return followLinks(result, what, filters, sessionOf);
   }
   const request = {
@@ -131,7 +193,10 @@ function answersOf(
   views: readonly View[],
 ): readonly OfPartner[] {
   const answer = CATALOGUE[report]?.report;
-  return views.map((view) => ({ partnerId: view.partnerId, rows: answer?.(view, parameters, files) ?? [] }));
+  return views.map((view) => {
+    const rated = files.weights === undefined ? view : withSteps(view, files.weights);
+    return { partnerId: view.partnerId, rows: answer?.(rated, parameters, files) ?? [] };
+  });
 }
 
 /** The columns that name a row: those that `grain` names, in the order of the report. */
@@ -183,6 +248,72 @@ function ask(
 interface OfPartner {
   readonly partnerId: string | null;
   readonly rows: readonly AnswerRow[];
+}
+
+/** Of each partner and currency the first rows. */
+function limited(sides: readonly OfPartner[], limit: string | undefined): readonly OfPartner[] {
+  if (limit === undefined) return sides;
+  return sides.map(({ partnerId, rows }) => ({
+    partnerId,
+    rows: [...Map.groupBy(rows, ({ cells }) => cells.currency_code).values()].flatMap((of) =>
+      of.toSorted((one, other) => compareKeys(one.order, other.order)).slice(0, Number(limit)),
+    ),
+  }));
+}
+
+/** Numbers and sums of all rows, also of those that a limit leaves out. */
+function compareWhole(
+  what: string,
+  sides: readonly OfPartner[],
+  { head, rows, whole = [] }: ReportResult,
+): void {
+  const found = sides.reduce((count, of) => count + of.rows.length, 0);
+  if (head.found !== found || head.rows !== rows.length || found > rows.length !== whole.length > 0)
+    throw new Difference(`${what}: ${head.rows} of ${head.found} rows, expected of ${found}`);
+  for (const { partner_id: partnerId, currency_code: currency, rows: count, ...sums } of whole) {
+    const of = sides
+      .filter((side) => side.partnerId === partnerId)
+      .flatMap((side) => side.rows.filter(({ cells }) => cells.currency_code === currency));
+    const wanted = Object.keys(sums).map((name) =>
+      sum(of.map(({ cells }) => (cells[name] === null ? 0n : parsed(String(cells[name]))))),
+    );
+    if (
+      of.length !== Number(count) ||
+      wanted.some((size, at) => size !== parsed(String(Object.values(sums)[at] ?? '0')))
+    )
+      throw new Difference(`${what}: all rows in ${currency} are ${JSON.stringify(whole)}`);
+  }
+}
+
+/** Notes on files of one's own, on exchange rates and on compared periods are not compared; those on names of filters follow from what these name. */
+const OTHER_NOTE =
+  /^(?:The|No) (?:partner|tenant|carrier|zone|currency)\b|^Still open: |^Incomplete: |^\d+ of \d+ rows: |^(?:Partner \S+: )?(?:In [A-Z]{3}: |Not in any amount)/;
+
+function compareHead(what: string, expected: Head, { head, missing = [] }: ReportResult): void {
+  const others = new Set([...missing, ...head.files]);
+  const notes = head.notes.filter((note) => !others.has(note) && !OTHER_NOTE.test(note));
+  const { level, shipments, weighed, provedPercent, completeness } = head;
+  const stated = Object.fromEntries(Object.entries(completeness.stated).sort());
+  const named = head.matches.map(({ filter, given, matched }) => ({
+    ...{ filter, given, matched: matched.toSorted(compareText) },
+  }));
+  for (const { filter, given, matched } of head.matches) {
+    const said = head.notes
+      .filter((note) => note.startsWith(`The ${filter} "${given}" is `))
+      .map((note) => note.slice(0, -1));
+    const isSaid = matched.length > 0 && (matched.length > 1 || matched[0] !== given);
+    const name = matched.map((one) => one || '(none)').join(' and ');
+    if (said.join() !== (isSaid ? `The ${filter} "${given}" is ${name}` : ''))
+      throw new Difference(`${what}: of ${filter} ${given} it is said: ${said}`);
+  }
+  const found = { level, shipments, weighed, ...completeness, stated, provedPercent, named, notes };
+  for (const [name, value] of Object.entries(expected)) {
+    const was = found[name as keyof Head];
+    if (JSON.stringify(was) !== JSON.stringify(value))
+      throw new Difference(
+        `${what}: ${name} of the head: expected ${JSON.stringify(value)}\n  was ${JSON.stringify(was)}`,
+      );
+  }
 }
 
 function compare(what: string, expected: readonly OfPartner[], found: readonly ReportRow[]): void {

@@ -1,7 +1,7 @@
 /** Plays a history in this process, on a real archive and a real warehouse, through the functions that the processes use. */
 
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutUrlQuery } from '../../../lib/wire/invoice-event.ts';
 import { parseDelivery } from '../../../lib/wire/parse-delivery.ts';
@@ -17,8 +17,8 @@ export interface Played {
   readonly test: TestWarehouse;
   /** At which anything happened, by our clock. */
   readonly instants: readonly string[];
-  /** Instants of the publications before the last one. */
-  readonly published: readonly string[];
+  /** The publications before the last one, as they were; path null: a lake keeps none. */
+  readonly earlier: readonly { readonly at: string; readonly path: string | null }[];
   readonly publishedAt: string;
   readonly path: string;
 }
@@ -35,7 +35,7 @@ export async function play(history: History, lake: LakeTestSettings | null = nul
   const now = (): Date => new Date(at);
   const test = await aWarehouse(lake === null ? { now } : { now, settings: lake });
   try {
-    const published: string[] = [];
+    const earlier: Played['earlier'][number][] = [];
     const steps = stepsOf(history);
     for (const step of steps) {
       at = instantOf(history, step);
@@ -45,7 +45,12 @@ export async function play(history: History, lake: LakeTestSettings | null = nul
         throw new Difference(
           `${JSON.stringify({ ...step, invoice: 'invoice' in step ? step.invoice.id : null })}: expected ${expected}, was ${outcome}`,
         );
-      if (step.do === 'act' && step.act === 'publish') published.push(at);
+      if (step.do === 'act' && step.act === 'publish') {
+        const { path: made } = await test.warehouse.publish();
+        const copy = lake === null ? join(test.dataDir, `earlier-${earlier.length}.duckdb`) : null;
+        if (copy !== null) copyFileSync(made, copy);
+        earlier.push({ at, path: copy });
+      }
     }
     at = instantOf(history, { atMs: Math.max(0, ...steps.map(({ atMs }) => atMs)) });
     const { path } = await test.warehouse.publish();
@@ -53,7 +58,7 @@ export async function play(history: History, lake: LakeTestSettings | null = nul
     // A lake is read in its current state, so its publication has the time of the reader.
     const publishedAt = lake === null ? at : new Date().toISOString();
     const instants = [...new Set(steps.map((step) => instantOf(history, step)))];
-    return { world, test, instants, published, publishedAt, path };
+    return { world, test, instants, earlier, publishedAt, path };
   } catch (error) {
     await test.close();
     throw error;
@@ -147,7 +152,6 @@ async function takeStep(test: TestWarehouse, step: Step, { at, now }: Moment): P
 const BY = { by: 'tester', reason: 'by the history', isDryRun: false } as const;
 
 async function act(test: TestWarehouse, what: string): Promise<string> {
-  if (what === 'publish') await test.warehouse.publish();
   if (what === 'reopen') await test.reopen();
   if (what === 'rebuild') await test.rebuild();
   if (what === 'verify') {

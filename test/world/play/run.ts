@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { LakeServer } from '../../warehouse/lake/support.ts';
 import { makeDataDir } from '../../warehouse/support.ts';
-import { history } from '../draw/history.ts';
+import { base, history, listing } from '../draw/history.ts';
 import type { History } from '../history.ts';
 import { QUESTIONS } from '../model/catalogue.ts';
-import { compareReports } from './compare.ts';
+import { compareAll, compareReports } from './compare.ts';
 import { play } from './fast.ts';
 
 export interface WorldRun {
@@ -44,6 +44,24 @@ export async function playHistories(run: WorldRun): Promise<number> {
     if (path !== undefined) break;
   }
   return played;
+}
+
+/** Its history tells many faults apart; chosen once. */
+export const RICH_SEED = 2;
+
+/** Plays the history with many situations that a seed draws, and asks all questions. @param turn decides which are asked with filters */
+export async function playBase(seed: number, turn: number, reports?: readonly string[]): Promise<void> {
+  const [drawn] = fc.sample(base, { seed, numRuns: 1 });
+  if (drawn === undefined) throw new Error('Nothing is drawn.');
+  const played = await play(drawn);
+  try {
+    const questions = QUESTIONS.filter(({ report }) => reports?.includes(report) ?? true);
+    // A page of one line is tried on histories of few.
+    const listings = fc.sample(listing, { seed, numRuns: 8 }).map((one) => ({ ...one, pageSize: 120 }));
+    await compareAll(played, { questions, listings, turn });
+  } finally {
+    await played.test.close();
+  }
 }
 
 const BATCH = 50;

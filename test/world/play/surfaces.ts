@@ -1,17 +1,24 @@
 /** What else shows an answer: the rows behind its numbers, the formats, and the tables of the published file. */
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { listReports } from '../../../reports/catalogue.ts';
+import { visible } from '../../../lib/text.ts';
+import { type ChartSpec, listReports } from '../../../reports/catalogue.ts';
 import type { ReportRow } from '../../../reports/cells.ts';
 import { drilldownOfCell } from '../../../reports/drilldown.ts';
 import { openPublishedFile } from '../../../reports/open-published-file.ts';
+import { pointsOf } from '../../../reports/render/chart-points.ts';
 import { drawCharts } from '../../../reports/render/charts.ts';
 import { renderReport } from '../../../reports/render/render-report.ts';
 import type { ReportResult } from '../../../reports/report-result.ts';
 import type { ReportSession } from '../../../reports/report-session.ts';
+import { cellsOf as workbookCells } from '../../support/tools/read-workbook.ts';
+import { runOnFile } from '../../warehouse/support.ts';
 import type { Filters, Listing } from '../history.ts';
 import { compareKeys, costOf, plainZone } from '../model/answer.ts';
-import { groups, money, parsed, sum } from '../model/exact.ts';
+import { dateOf, groups, money, parse as parse4, parsed, sum } from '../model/exact.ts';
 import { CONDITIONS, SORTED } from '../model/shipments.ts';
 import type { KnownInvoice, Line as PlainLine } from '../model/truth.ts';
 import type { Line, View } from '../model/view.ts';
@@ -79,23 +86,118 @@ async function marksOf(result: ReportResult): Promise<Shown[]> {
   return [...marks.values()].slice(0, FOLLOWED_ROWS);
 }
 
-/** Formats for programs give every cell back; the page of few rows is small. */
+/** Every format gives back every cell, sums are those of the rows, and the page of few rows is small. */
 export async function readBack(result: ReportResult, what: string): Promise<void> {
-  const json = JSON.parse(String((await renderReport(result, 'json')).body)) as ReportRow[];
-  const cellsOf = (row: ReportRow): string =>
-    JSON.stringify(result.columns.map(({ name }) => row[name] ?? null));
-  if (json.map(cellsOf).join() !== result.rows.map(cellsOf).join())
-    throw new Difference(`${what}: JSON differs from the rows`);
-  const csv = String((await renderReport(result, 'csv-exact')).body);
-  const [names = [], ...lines] = parse(csv, { bom: true, relax_column_count: false }) as string[][];
-  const wanted = result.rows.map((row) => names.map((name) => String(row[name] ?? '')));
-  if (JSON.stringify(lines) !== JSON.stringify(wanted))
-    throw new Difference(`${what}: the exact CSV differs from the rows`);
-  const spreadsheet = parse(String((await renderReport(result, 'csv')).body)) as string[][];
-  const formula = spreadsheet.flat().find((cell) => /^[=@\t\r]|^[+-](?![\d.])/.test(cell));
+  const bodyOf = async (format: Parameters<typeof renderReport>[1]): Promise<Uint8Array> =>
+    Buffer.from((await renderReport(result, format)).body);
+  const { columns, rows } = result;
+  const cellsOf = (row: Readonly<Record<string, unknown>>): string =>
+    JSON.stringify(columns.map(({ name }) => row[name] ?? null));
+  const expectRows = (format: string, wanted: readonly unknown[], found: readonly unknown[]): void => {
+    const at = Math.max(wanted.length, found.length);
+    for (let place = 0; place < at; place += 1)
+      if (JSON.stringify(wanted[place]) !== JSON.stringify(found[place]))
+        throw new Difference(
+          `${what}: row ${place + 1} of ${format} is ${JSON.stringify(found[place])}, expected ${JSON.stringify(wanted[place])}`,
+        );
+  };
+  const own = rows.map(cellsOf);
+  expectRows('JSON', own, (JSON.parse(String(await bodyOf('json'))) as ReportRow[]).map(cellsOf));
+  const lines = String(await bodyOf('ndjson'))
+    .split('\n')
+    .slice(0, -1);
+  expectRows(
+    'NDJSON',
+    own,
+    lines.map((line) => cellsOf(JSON.parse(line) as ReportRow)),
+  );
+  const [names = [], ...exact] = parse(String(await bodyOf('csv-exact')), { bom: true }) as string[][];
+  expectRows(
+    'the exact CSV',
+    rows.map((row) => names.map((name) => String(row[name] ?? ''))),
+    exact,
+  );
+  const [, ...spreadsheet] = parse(String(await bodyOf('csv'))) as string[][];
+  const shown = rows.map((row) => names.map((name) => visible(String(row[name] ?? ''))));
+  const plain = spreadsheet.map((cells, row) =>
+    cells.map((cell, at) => (cell === `'${shown[row]?.[at]}` ? cell.slice(1) : cell)),
+  );
+  expectRows('the CSV for spreadsheets', shown, plain);
+  const formula = spreadsheet.flat().find((cell) => /^\s*[=@\t\r|%]|^\s*[+-](?![\d.])/.test(cell));
   if (formula !== undefined) throw new Difference(`${what}: a spreadsheet computes ${formula}`);
-  const { length } = String((await renderReport(result, 'html')).body);
-  if (length > MAX_PAGE_BYTES) throw new Difference(`${what}: a page of ${length} characters`);
+
+  const [, ...sheet] = workbookCells(await bodyOf('xlsx'));
+  const summed = [...Map.groupBy(rows, (row) => JSON.stringify([row.partner_id, row.currency_code])).values()]
+    .filter(
+      (of) =>
+        of.length > 1 && (result.summed ?? []).some((name) => columns.some((column) => column.name === name)),
+    )
+    .filter(() => names.includes('currency_code'))
+    .map((of) =>
+      columns.map(({ name, type }, at) => {
+        if (at === 0) return `Sum in ${of[0]?.currency_code}`;
+        if (name === 'currency_code' || name === 'partner_id') return String(of[0]?.[name] ?? '');
+        const known = of.filter((row) => row[name] !== null && result.summed?.includes(name));
+        if (known.length === 0) return '';
+        const total = known.reduce((all, row) => all + parsed(String(row[name])), 0n);
+        return type === 'count' ? String(total / 10_000n) : money(total);
+      }),
+    );
+  const inSheet = (cells: readonly string[]): string[] =>
+    columns.map(({ type }, at) => {
+      const cell = cells[at] ?? '';
+      if (type === 'date' && /^\d+$/.test(cell)) return dateOf(Number(cell) - 25_569);
+      if (type === 'flag') return cell === '1' || cell === 'true' ? 'true' : cell === '' ? '' : 'false';
+      // Of a number its value counts, not its zeros.
+      return (type === 'decimal' || type === 'count') && /^-?[\d.]+$/.test(cell)
+        ? String(parse4(cell))
+        : cell;
+    });
+  const own_ = rows.map((row) => columns.map(({ name }) => String(row[name] ?? '')));
+  expectRows('the workbook', [...own_, ...summed].map(inSheet), sheet.map(inSheet));
+
+  const folder = mkdtempSync(join(tmpdir(), 'billsync-world-'));
+  try {
+    const path = join(folder, 'rows.parquet');
+    writeFileSync(path, await bodyOf('parquet'));
+    const read = await runOnFile(':memory:', "set TimeZone = 'UTC'", `from '${path}'`);
+    const asText = (row: Readonly<Record<string, unknown>>): string[] =>
+      columns.map(({ name, type }) => {
+        const text = String(row[name] ?? '');
+        return type === 'instant' && text !== '' ? String(Date.parse(text.replace(/\+00$/, 'Z'))) : text;
+      });
+    expectRows('the Parquet file', rows.map(asText), read.map(asText));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+
+  const page = String(await bodyOf('html'));
+  const { found } = result.head;
+  if (rows.length < found && !page.includes(`The first ${rows.length} of ${found} rows`))
+    throw new Difference(`${what}: the page does not say that ${rows.length} of ${found} rows are shown`);
+  if (page.length > MAX_PAGE_BYTES) throw new Difference(`${what}: a page of ${page.length} characters`);
+  if (/<script|javascript:|\son\w+=["']/i.test(page.replaceAll(/>[^<]*</g, '><')))
+    throw new Difference(`${what}: a page with a script`);
+  for (const spec of result.charts)
+    for (const of of Map.groupBy(rows, ({ currency_code: currency }) => currency).values())
+      comparePoints(spec, of, what);
+}
+
+/** A chart has each value at a place of its own, or the sum of all at a place. */
+function comparePoints(spec: ChartSpec, rows: readonly ReportRow[], what: string): void {
+  const points = pointsOf(spec, rows);
+  const { combine, value = '', ...places } = spec.roles;
+  const placeOf = (row: ReportRow): string =>
+    JSON.stringify(Object.values(places).map((role) => role.split('+').map((name) => row[name] ?? null)));
+  const wanted = new Set(rows.map(placeOf)).size;
+  const total = (list: readonly unknown[]): bigint => sum(list.map((each) => parsed(String(each ?? '0'))));
+  const isComplete =
+    combine === undefined ||
+    total(points.map((point) => point.value)) === total(rows.map((row) => row[value]));
+  if ((combine === undefined && points.length !== wanted) || !isComplete)
+    throw new Difference(
+      `${what}: the chart ${JSON.stringify(spec)} has ${points.length} values of ${wanted}`,
+    );
 }
 
 /** All pages, one after the other, and the totals. */

@@ -12,6 +12,7 @@ import {
   month,
   plainZone,
   type Report,
+  SIZES,
 } from '../answer.ts';
 import { compareText, lastDayOf, money, parse, parsed, percent, quotient, sum } from '../exact.ts';
 import type { Line } from '../view.ts';
@@ -209,9 +210,6 @@ export const margin: Report = ({ lines: all }, _, files) => {
 
 const numberKey = (carrier: string, tracking: string, currency: string): string =>
   JSON.stringify([carrier.toLowerCase(), tracking, currency]);
-
-const OUNCE = 625_000_000n;
-const SIZES: Readonly<Record<string, bigint>> = { lb: 10_000_000_000n, kg: 22_046_226_218n, oz: OUNCE };
 
 export const rateVariance: Report = ({ lines: all }, _, files) => {
   const rates = rowsOf(files, 'rates').map((row) => {

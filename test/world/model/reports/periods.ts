@@ -11,7 +11,7 @@ import {
   periodOf,
   plainZone,
   type Report,
-  ratedPounds,
+  ratedKey,
   zoneOrder,
 } from '../answer.ts';
 import {
@@ -188,13 +188,14 @@ export const whatIf: Report = (
   const sideOf = (line: Line): string | null =>
     by === 'carrier' ? line.carrier : by === 'service' ? line.service : plainZone(line.zone);
   /** What must be equal for a price to count: zone, service and rated weight otherwise. */
-  const restOf = (line: Line): readonly unknown[] => [
+  const restOf = (line: Line, carrier = line.carrier): readonly unknown[] => [
     by === 'carrier' ? null : line.carrier,
     by === 'service' ? null : serviceOf(line),
     by === 'zone' ? null : plainZone(line.zone),
-    ...[ratedPounds(line), line.currency],
+    ...[...ratedKey(line, carrier), line.currency],
   ];
-  const keyOf = (side: string | null, line: Line): string => JSON.stringify([side, ...restOf(line)]);
+  const keyOf = (side: string | null, line: Line, carrier = line.carrier): string =>
+    JSON.stringify([side, ...restOf(line, carrier)]);
   const cells = new Map(
     grouped(lines, (line) => [sideOf(line), ...restOf(line)]).map(({ first, lines }) => [
       keyOf(sideOf(first), first),
@@ -216,7 +217,7 @@ export const whatIf: Report = (
       .filter(({ first: other }) => isOther(first, other))
       .map(({ first: other }) => {
         const priced = ofSide.filter(hasCell).flatMap((line) => {
-          const cell = cells.get(keyOf(sideOf(other), line)) ?? [];
+          const cell = cells.get(keyOf(sideOf(other), line, other.carrier)) ?? [];
           const isEnough = cell.length >= Number(min) && cell.length > 0;
           return isEnough ? [{ line, twice: doubleMedian(cell.map(({ cost }) => cost)) }] : [];
         });

@@ -18,6 +18,8 @@ import {
   plainOrigin,
   plainZone,
   type Report,
+  ratedAs,
+  ratedKey,
   ratedPounds,
   zoneNumber,
   zoneOrder,
@@ -96,7 +98,7 @@ export const services: Report = ({ lines: all }, { ground: word = 'ground' }) =>
   });
 };
 
-const like = (line: Line): readonly unknown[] => [plainZone(line.zone), ratedPounds(line)];
+const like = (line: Line): readonly unknown[] => [plainZone(line.zone), ...ratedKey(line)];
 
 export const mix: Report = ({ loaded, lines: all, passesButDates }, { by = 'zone', grain = 'month' }) => {
   const whole = loaded.filter(passesButDates);
@@ -165,20 +167,28 @@ export const rateCard: Report = ({ lines: all }, { min_shipments: min = '1' }) =
     .filter(({ lines }) => lines.length >= Number(min))
     .map(({ first, lines }) => {
       const costs = costsOf(lines);
-      const lb = ratedPounds(first);
+      const rated = ratedAs(first);
       return {
         cells: {
-          ...{ carrier: first.carrier, service_level: first.service, zone: plainZone(first.zone), lb },
-          ...{ currency_code: first.currency, shipments: lines.length, lowest: money(least(costs)) },
+          ...{ carrier: first.carrier, service_level: first.service, zone: plainZone(first.zone) },
+          ...{
+            lb: rated?.lb ?? null,
+            currency_code: first.currency,
+            shipments: lines.length,
+            lowest: money(least(costs)),
+          },
           ...{
             first_decile: money(decile(costs, 1)),
             median: money(median(costs)),
             last_decile: money(decile(costs, 9)),
           },
           ...{ highest: money(largest(costs)), distinct_prices: new Set(costs).size },
-          ...{ rated_weight: `${lb}.0000`, rated_unit: 'lb' },
+          ...{ rated_weight: rated?.weight ?? null, rated_unit: rated?.unit ?? null },
         },
-        order: [first.currency, first.carrier, first.service, ...zoneOrder(plainZone(first.zone)), lb],
+        order: [
+          ...[first.currency, first.carrier, first.service],
+          ...[...zoneOrder(plainZone(first.zone)), rated?.exact ?? null, rated?.weight ?? null],
+        ],
       };
     });
 
@@ -322,7 +332,7 @@ export const outliers: Report = (
         )
           return [];
         if (absolute(above) * 10_000n < limit * below) return [];
-        const lb = ratedPounds(line);
+        const rated = ratedAs(line);
         return [
           {
             cells: {
@@ -331,7 +341,7 @@ export const outliers: Report = (
                 carrier: line.carrier,
                 service_level: line.service,
                 zone: plainZone(line.zone),
-                lb,
+                lb: rated?.lb ?? null,
                 currency_code: line.currency,
               },
               ...{
@@ -346,8 +356,8 @@ export const outliers: Report = (
               ...{
                 like_shipments: lines.length,
                 period_from: periodOfLine(line),
-                rated_weight: `${lb}.0000`,
-                rated_unit: 'lb',
+                rated_weight: rated?.weight ?? null,
+                rated_unit: rated?.unit ?? null,
               },
             },
             order: [line.currency, -absolute(distance), line.tracking],

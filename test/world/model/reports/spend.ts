@@ -150,7 +150,7 @@ export const cost: Report = ({ lines: all }, { by = 'tenant+carrier', in: code }
 export const summary: Report = ({ lines: all, knownOn }, { grain = 'month' }) =>
   grouped(all, ({ date, currency }) => [periodOf(date, grain).name, currency]).map(({ first, lines }) => {
     const { start, name } = periodOf(first.date, grain);
-    const lastDay = grain === 'week' ? dateOf(dayNumber(start) + 6) : lastDayOf(start);
+    const lastDay = grain === 'week' ? dayNumber(start) + 6 : dayNumber(lastDayOf(start));
     const earlier = (weeks: number, months: number): Line[] => {
       const wanted =
         grain === 'week'
@@ -173,7 +173,7 @@ export const summary: Report = ({ lines: all, knownOn }, { grain = 'month' }) =>
           ...change(earlier(52, 12), 'year'),
         },
         credited_percent: creditedOf(lines),
-        is_open: lastDay >= knownOn.slice(0, 10),
+        is_open: lastDay >= dayNumber(knownOn.slice(0, 10)),
       },
       order: [first.currency, start],
     };

@@ -1,7 +1,6 @@
 /**
  * Half a year of `seed --months`, played month by month as it was published: duplicates, outliers, a price step, an invoice that is
- * void and billed again, one that never came back, late credits. Statements are sent, claims are opened and credited, cost alerts are
- * sent, an assistant reads reports.
+ * void and billed again, one that never came back, late credits. Claims are opened and credited.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,11 +9,7 @@ import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
 import type { Claimable } from '../../../finance/disputes/findings.ts';
-import { makeStatements } from '../../../finance/statements/make-statements.ts';
-import type { Statement } from '../../../finance/statements/statement.ts';
 import { sumOfAmounts } from '../../../lib/decimal.ts';
-import { parsePeriod } from '../../../reports/period.ts';
-import { runReport } from '../../../reports/report-session.ts';
 import type { Finding } from '../../../sandbox/billing/months.ts';
 import { testFolder } from '../../support/folders.ts';
 import { type MonthsInvoice, monthsInvoices, plantedIn } from '../../support/months-invoices.ts';
@@ -61,72 +56,6 @@ function asOf(day: string): MonthsInvoice[] {
         : { ...invoice, state: 'loaded', voidedAt: null },
     );
 }
-
-async function tenantsReport(path: string, period: { from?: string; to?: string } = {}) {
-  const filters = { ...period, by: 'invoice-date', level: 'tenant' };
-  const { rows } = await runReport({ databasePath: path, name: 'tenants', filters });
-  return rows.map((row) => `${row.tenant_id} ${row.currency_code} ${row.billing_cost}`).sort();
-}
-
-test('statements of each month sum to the report, and the next statement corrects a void once', async () => {
-  expect(voided.length).toBe(2);
-  const sent: Statement[] = [];
-  for (const [index, { at, fixture }] of publications.entries()) {
-    const period = PERIODS[index] ?? '2026-12';
-    const made: Statement[] = [];
-    await makeStatements(
-      // Sent once the month is over.
-      {
-        ...{ databasePath: fixture.path, dataDir: folder, timeLimitMs: 60_000 },
-        now: new Date(at.getTime() + 30 * 86_400_000),
-      },
-      {
-        tenants: [],
-        partners: [],
-        period,
-        by: 'invoice-date',
-        isFinal: true,
-        withShipments: false,
-        acceptIncomplete: 'a draft',
-      },
-      async ({ statement }) => void made.push(statement),
-    );
-    const totals = made.flatMap((each) =>
-      each.totals.flatMap(({ currency_code, lines, billed: sum }) =>
-        lines === 0 ? [] : [`${each.tenant_id} ${currency_code} ${sum}`],
-      ),
-    );
-    expect(totals.sort()).toEqual(await tenantsReport(fixture.path, parsePeriod(period)));
-    sent.push(...made);
-  }
-  const corrections = sent.flatMap(({ period: by, corrections: each }) =>
-    each.map((one) => ({ by, ...one })),
-  );
-  const amountOf = ({ shipments }: FixtureInvoice): string => sumOfAmounts(shipments.map(({ cost }) => cost));
-  expect(
-    corrections.map(({ by, period, invoice_id, difference }) => [by, period, invoice_id, difference]).sort(),
-  ).toEqual(
-    [
-      ...voided.map((invoice) => [invoice.id, sumOfAmounts([amountOf(invoice).replace(/^(?=\d)/, '-')])]),
-      ...billed.filter(isAgain).map((invoice) => [invoice.id, amountOf(invoice)]),
-    ]
-      .map(([id, difference]) => ['2026-08', '2026-07', id, difference])
-      .sort(),
-  );
-  const totals = new Map<string, string>();
-  for (const { tenant_id, totals: each } of sent)
-    for (const { currency_code, total } of each) {
-      const key = `${tenant_id} ${currency_code}`;
-      totals.set(key, sumOfAmounts([totals.get(key) ?? '0', total]));
-    }
-  const last = publications.at(-1);
-  expect([...totals].map(([key, total]) => `${key} ${total}`).sort()).toEqual(
-    await tenantsReport(last?.fixture.path ?? ''),
-  );
-  // Late credits are apart.
-  const kinds = new Set(sent.flatMap(({ billed: cells }) => cells.map(({ kind }) => kind)));
-  expect(kinds).toContain('credit');
-});
 
 /** By what a report finds, what is planted. */
 const PLANTED = {
