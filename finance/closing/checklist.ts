@@ -70,10 +70,11 @@ export async function checklistOf(
   const { billed, statements } = await Promise.resolve()
     .then(async () => ({
       billed: await billedIn(session, days),
-      statements: await listStatements(
-        { dataDir, databasePath, timeLimitMs, now: now(), session },
-        { period, by },
-      ),
+      // A partner without tenants has nobody to send a statement to.
+      statements:
+        session.level === 'partner'
+          ? { listed: [], problem: null }
+          : await listStatements({ dataDir, databasePath, timeLimitMs, now: now(), session }, { period, by }),
     }))
     .finally(() => session.close());
   const entries = await readMonths(dataDir);

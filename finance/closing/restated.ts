@@ -35,7 +35,7 @@ export async function restatedAfterClosing(
     const first = closed.filter((entry) => entry.period >= period).at(-1)?.published_at ?? '';
     const { rows } = await runReport({
       ...{ databasePath, name: 'restatement', parameters: { first } },
-      filters: { period, by: date_basis, level: 'tenant' },
+      filters: { period, by: date_basis },
     });
     for (const row of rows) found.push({ period, ...(row as unknown as Omit<Restated, 'period'>) });
   }

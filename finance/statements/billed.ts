@@ -17,6 +17,8 @@ export interface BilledRequest {
   readonly tenants: readonly string[];
   readonly partners: readonly string[];
   readonly by?: DateBasis | undefined;
+  /** Chosen as reports do when it is left out: a partner without tenants has invoices of its own only. */
+  readonly level?: 'tenant' | undefined;
   readonly timeLimitMs: number;
 }
 
@@ -24,9 +26,8 @@ export type BilledSession = Awaited<ReturnType<typeof openBilledSession>>;
 
 /** @throws ReportError; StatementError with the nearest names */
 export async function openBilledSession(request: BilledRequest) {
-  const { tenants, partners, by, timeLimitMs } = request;
-  // The level is that of tenants, because a partner-level invoice only sums the invoices of its tenants.
-  const filters = checkFilters({ tenants, partners, by, level: 'tenant' });
+  const { tenants, partners, by, level, timeLimitMs } = request;
+  const filters = checkFilters({ tenants, partners, by, level });
   const file = await openPublishedFile(request.databasePath);
   const deadline = Date.now() + timeLimitMs;
   const within = <T>(work: () => Promise<T>): Promise<T> =>
@@ -50,6 +51,7 @@ export async function openBilledSession(request: BilledRequest) {
       /** When the publication was made, in ISO 8601 UTC. */
       publishedAt: prepared.asOf,
       by: filters.by,
+      level: prepared.level,
       read: (name: 'billed' | 'invoices' | 'not-counted', days: Period) =>
         rowsOf(name, { ...days }).then(({ rows }) => rows),
       tenants: () => rowsOf('tenants').then(({ rows }) => rows),

@@ -308,7 +308,9 @@ async function openWithMarkUp(sources: StatementSources, request: StatementsRequ
   const { databasePath, timeLimitMs } = sources;
   const { tenants, partners, by, costs } = request;
   for (;;) {
-    const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by });
+    // A partner-level invoice only sums the invoices of its tenants.
+    const level = 'tenant';
+    const session = await openBilledSession({ databasePath, timeLimitMs, tenants, partners, by, level });
     if (costs === undefined) return { session, markUp: null };
     try {
       // The report is made for all tenants, since the cost of a number that several were billed for is divided among them.
