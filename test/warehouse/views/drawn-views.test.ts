@@ -274,6 +274,23 @@ describe.each([
     );
   });
 
+  test('publication counts what is stored', async () => {
+    const loaded = rows.flatMap(({ current, voided_at }) => (voided_at === null ? (current ?? []) : []));
+    const events = rows.flatMap((row) => row.events.map(({ of }) => of.received_at));
+    const sum = (of: readonly number[]): number => of.reduce((a, b) => a + b, 0);
+    await expectView(
+      `select invoices::integer as invoices, loaded_invoices::integer as loaded, shipments::integer as shipments,
+         events::integer as events, last_event_received_at from publication`,
+      [
+        {
+          ...{ invoices: rows.length, loaded: loaded.length },
+          ...{ shipments: sum(loaded.map(({ shipments }) => shipments)), events: events.length },
+          last_event_received_at: events.sort().at(-1),
+        },
+      ],
+    );
+  });
+
   test('discrepancies names the invoice of each', async () => {
     await expectView(
       'select invoice_id, rule, partner_id from discrepancies',
