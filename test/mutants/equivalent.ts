@@ -81,4 +81,8 @@ export const EQUIVALENT: readonly Equivalent[] = [
     ...{ file: 'warehouse/views/10-loads-as-known-on.sql', code: 'union all', kind: 'other join' },
     why: 'No two spans of an invoice are alike.',
   },
+  {
+    ...{ file: 'warehouse/load/accept-rows.ts', code: 'String(a.currency_code) <', kind: 'limit by one' },
+    why: 'No two rows of the totals have one currency.',
+  },
 ];

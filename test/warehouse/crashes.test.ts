@@ -68,7 +68,8 @@ async function perform(
   const header = { invoiceId };
   switch (of.kind) {
     case 'load': {
-      const { sha256 } = await archiveCsv(t, aCsv([{ 'Billing Cost': `${of.file}.25` }], invoiceId));
+      const rows = [{ 'Billing Cost': `${of.file}.25` }, { 'Ship Date': '2026-02-04', Origin: '' }];
+      const { sha256 } = await archiveCsv(t, aCsv(rows, invoiceId));
       const announcedSha256 = of.source === 'export' ? null : sha256;
       return loadArchived(t, sha256, { invoiceId, source: of.source, announcedSha256 });
     }

@@ -45,7 +45,7 @@ test('removable files are those that no report since the purge’s date needs', 
       };
       const dates: string[] = [];
       const touched = new Map<string, number>();
-      const loaded = new Set<string>();
+      const [loaded, fetched] = [new Set<string>(), new Set<string>()];
       const versions = new Map<string, string[]>();
       const voidedAt = new Map<string, number>();
       // The newest load of all stays.
@@ -63,6 +63,7 @@ test('removable files are those that no report since the purge’s date needs', 
           await t.archive.putFact({ kind: 'file', at: tick().toISOString(), invoiceId, ...had });
           await t.warehouse.ingestArchive();
           touched.set(hash, index);
+          fetched.add(hash);
         } else if (kind === 'load') {
           await archiveCsv(t, bytes);
           const { outcome } = await loadArchived(t, hash, { invoiceId });
@@ -112,8 +113,10 @@ test('removable files are those that no report since the purge’s date needs', 
           if (isNeeded || isTouched) expect(removable.has(hash)).toBe(false);
           // Void since before the date, or replaced: nothing else keeps a loaded file.
           const state = (await t.warehouse.invoice(invoiceId))?.state;
-          const isSettled =
-            state === 'loaded' || (state === 'voided' && (voidedAt.get(invoiceId) ?? 99) < at);
+          const isVoided = state === 'voided' && (voidedAt.get(invoiceId) ?? 99) < at;
+          const isSettled = state === 'loaded' || isVoided;
+          if (fetched.has(hash) && !loaded.has(hash) && !isTouched && isVoided)
+            expect(removable.get(hash)).toBe(invoiceId);
           if (loaded.has(hash) && !isNeeded && !isTouched && isSettled)
             expect(removable.get(hash)).toBe(invoiceId);
         }
