@@ -12,7 +12,7 @@ import type { Disputes } from '../disputes/disputes.ts';
 import { resultWithinPatience } from '../disputes/pages/at-risk-pages.ts';
 import { type BilledSession, openBilledSession } from '../statements/billed.ts';
 import { listStatements } from '../statements/list-statements.ts';
-import { cellOf, leftOut, proofText, totalsOf } from '../statements/statement.ts';
+import { cellOf, leftOut, orNull, proofText, totalsOf } from '../statements/statement.ts';
 import { type MonthEntry, readMonths } from './month-journal.ts';
 import { type Restated, restatedAfterClosing } from './restated.ts';
 
@@ -42,6 +42,7 @@ export interface Checklist {
   readonly by: DateBasis;
   readonly items: readonly ChecklistItem[];
   readonly totals: readonly {
+    readonly partner_id: string | null;
     readonly currency_code: string;
     readonly lines: number;
     readonly billed: string;
@@ -121,7 +122,7 @@ export async function checklistOf(
 }
 
 async function billedIn(session: BilledSession, days: Period) {
-  const cells = (await session.read('billed', days)).map(cellOf);
+  const ofPartners = Map.groupBy(await session.read('billed', days), (row) => orNull(row.partner_id));
   const invoices = await session.read('invoices', days);
   const notCounted = (await session.read('not-counted', days)).map(leftOut);
   const numbered = (row: { invoice_id?: unknown; invoice_number?: unknown }, text: string): OpenPoint => ({
@@ -140,11 +141,13 @@ async function billedIn(session: BilledSession, days: Period) {
         ),
       ),
     head: {
-      totals: totalsOf(cells, []).map(({ currency_code, lines, billed }) => ({
-        currency_code,
-        lines,
-        billed,
-      })),
+      totals: [...ofPartners.keys()].toSorted().flatMap((partner_id) =>
+        totalsOf((ofPartners.get(partner_id) ?? []).map(cellOf), []).map(
+          ({ currency_code, lines, billed }) => ({
+            ...{ partner_id, currency_code, lines, billed },
+          }),
+        ),
+      ),
       ...{ publication: session.publication, publishedAt: session.publishedAt },
     },
   };

@@ -47,6 +47,7 @@ export function closePages(sources: ClosingSources): PluginPages {
         ['close', closing === null ? 'Close the month' : 'Close it again'],
       ],
       ...{ money, grouped, instant: instantLabel },
+      ofPartner: (partnerId: string | null) => ofPartner(list, partnerId),
     });
     const { entries: _, ...data } = list;
     return host.send(reply, { title: `Close ${daysName({ from, to })}`, html, data: { ...data, closing } });
@@ -69,12 +70,12 @@ export function closePages(sources: ClosingSources): PluginPages {
         title: `Close ${daysName(parsePeriod(period))}`,
         consequences: [
           ...totals.map(
-            ({ currency_code, lines, billed }) =>
-              `${billed} ${currency_code} in ${plural(lines, 'line')} are recorded as the month's total.`,
+            ({ partner_id, currency_code, lines, billed }) =>
+              `${billed} ${currency_code}${ofPartner(list, partner_id)} in ${plural(lines, 'line')} are recorded as the month's total.`,
           ),
           ...restatedSums(restated).map(
-            ({ period, currency_code, difference }) =>
-              `Restated after closing: ${period} by ${difference} ${currency_code}.`,
+            ({ period, partner_id, currency_code, difference }) =>
+              `Restated after closing: ${period} by ${difference} ${currency_code}${ofPartner(list, partner_id)}.`,
           ),
           ...open.slice(0, MAX_CONSEQUENCES).map((text) => `Open: ${text}.`),
           ...(open.length > MAX_CONSEQUENCES
@@ -189,6 +190,12 @@ export function closePages(sources: ClosingSources): PluginPages {
       );
     },
   };
+}
+
+/** Names the partner where the installation has several. */
+function ofPartner({ totals }: Checklist, partnerId: string | null): string {
+  const isAlone = new Set(totals.map(({ partner_id }) => partner_id)).size < 2;
+  return isAlone ? '' : ` of partner ${partnerId ?? '(not known)'}`;
 }
 
 function answerOf({ items, period, entries }: Checklist): string {

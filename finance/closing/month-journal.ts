@@ -9,6 +9,8 @@ import { DATE_BASES } from '../../reports/report-filters.ts';
 
 const amount = z.string().regex(/^-?\d{1,34}\.\d{4}$/);
 const decisionFields = { period: z.string().regex(/^\d{4}-\d\d$/), at: z.iso.datetime(), by: z.string() };
+/** Partners are never summed; null for invoices of an unknown partner. */
+const ofPartner = { partner_id: z.string().nullable(), currency_code: z.string() };
 
 const Closed = z.object({
   ...{ kind: z.literal('closed'), ...decisionFields, reason: z.string() },
@@ -16,11 +18,11 @@ const Closed = z.object({
   publication: z.int(),
   /** Publications after this instant count as changes after the closing. */
   published_at: z.iso.datetime(),
-  totals: z.array(z.object({ currency_code: z.string(), lines: z.int(), billed: amount })),
+  totals: z.array(z.object({ ...ofPartner, lines: z.int(), billed: amount })),
   /** Points that were open at the closing, as sentences. */
   open: z.array(z.string()),
   /** Changes of earlier closed months that this closing includes. */
-  restated: z.array(z.object({ period: z.string(), currency_code: z.string(), difference: amount })),
+  restated: z.array(z.object({ ...ofPartner, period: z.string(), difference: amount })),
 });
 export type ClosedMonth = z.output<typeof Closed>;
 

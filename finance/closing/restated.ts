@@ -10,6 +10,7 @@ import { type ClosedMonth, type MonthEntry, readMonths } from './month-journal.t
 
 export interface Restated {
   readonly period: string;
+  readonly partner_id: string | null;
   readonly invoice_id: string;
   readonly invoice_number: string | null;
   readonly tenant: string | null;
@@ -43,12 +44,13 @@ export async function restatedAfterClosing(
 }
 
 export function restatedSums(rows: readonly Restated[]): ClosedMonth['restated'] {
-  return [...Map.groupBy(rows, ({ period, currency_code }) => `${period} ${currency_code}`).values()].map(
-    (of) => ({
-      ...{ period: of[0]?.period ?? '', currency_code: of[0]?.currency_code ?? '' },
-      difference: sumOfAmounts(of.map(({ difference }) => difference)),
-    }),
-  );
+  const keyOf = ({ period, partner_id, currency_code }: Restated) =>
+    JSON.stringify([period, partner_id, currency_code]);
+  return [...Map.groupBy(rows, keyOf).values()].map(([first, ...more]) => ({
+    ...{ period: first?.period ?? '', partner_id: first?.partner_id ?? null },
+    ...{ currency_code: first?.currency_code ?? '' },
+    difference: sumOfAmounts([first, ...more].map((row) => row?.difference ?? '0')),
+  }));
 }
 
 export interface MonthWatchOptions {

@@ -4,6 +4,7 @@ import { recordMonth } from '../../../finance/closing/month-journal.ts';
 import { restatedSums } from '../../../finance/closing/restated.ts';
 import { anInvoice, aShipment, reportsFixture } from '../../support/reports-fixture.ts';
 
+const disputes = { atRisk: async () => ({ lines: [], notes: [], unchecked: [], missing: [] }) as never };
 const level = { level: 'partner', tenantId: null } as const;
 const billed = anInvoice([aShipment({ cost: '12.5000' })], { ...level, number: 'P-1' });
 const late = anInvoice([aShipment({ cost: '3.2500' })], {
@@ -20,8 +21,7 @@ afterAll(async () => {
 
 test('a partner without tenants closes its month with what it was billed, and a later file is a line of the next one', async () => {
   const sources = {
-    ...{ dataDir: before.folder, timeLimitMs: 60_000, now: () => new Date('2026-05-02T12:00:00Z') },
-    disputes: { atRisk: async () => ({ lines: [], notes: [], unchecked: [], missing: [] }) as never },
+    ...{ dataDir: before.folder, timeLimitMs: 60_000, now: () => new Date('2026-05-02T12:00:00Z'), disputes },
   };
   const closed = await checklistOf(
     { ...sources, databasePath: before.path },
@@ -50,6 +50,27 @@ test('a partner without tenants closes its month with what it was billed, and a 
     { period: '2026-04', by: 'ship-date' },
   );
   expect(restatedSums(next.restated)).toEqual([
-    { period: '2026-03', currency_code: 'USD', difference: '3.2500' },
+    { period: '2026-03', partner_id: 'partner-1', currency_code: 'USD', difference: '3.2500' },
+  ]);
+});
+
+test('two partners have a total each, and changes each, also in one currency', async () => {
+  const other = { partnerId: 'partner-2', tenantId: 'tenant-2' };
+  const [one, two] = [
+    anInvoice([aShipment({ cost: '1.0000' })]),
+    anInvoice([aShipment({ cost: '2.0000' })], other),
+  ];
+  const fixture = await reportsFixture([one, two], { publishedAt: '2026-04-02T00:00:00Z' });
+  const { totals } = await checklistOf(
+    {
+      ...{ dataDir: fixture.folder, databasePath: fixture.path, timeLimitMs: 60_000 },
+      ...{ now: () => new Date('2026-04-02T12:00:00Z'), disputes },
+    },
+    { period: '2026-03', by: 'ship-date' },
+  );
+  await fixture.remove();
+  expect(totals).toEqual([
+    { partner_id: 'partner-1', currency_code: 'USD', lines: 1, billed: '1.0000' },
+    { partner_id: 'partner-2', currency_code: 'USD', lines: 1, billed: '2.0000' },
   ]);
 });
