@@ -217,7 +217,7 @@ function totalText(totals: Statement['totals']): string {
 }
 
 function answerOf({ listed }: StatementList, period: string): string {
-  if (listed.length === 0) return `Nothing was billed in ${daysName(parsePeriod(period))}.`;
+  if (listed.length === 0) return `Nothing was billed to a tenant in ${daysName(parsePeriod(period))}.`;
   const counts = STATEMENT_STATES.flatMap((state) => {
     const count = listed.filter((each) => each.state === state).length;
     return count === 0 ? [] : [`${count} ${state}`];
