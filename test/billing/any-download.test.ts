@@ -46,6 +46,8 @@ test('is kept with the hash of its bytes if it is whole and not larger than anno
         'wire less much': Math.max(1, wire.length - 2_000),
       }[announced] as number | null;
       const sent = end === 'whole' ? wire : wire.subarray(0, Math.floor(at * wire.length));
+      // By fewer bytes no encoding is told from clear text.
+      fc.pre(end === 'whole' || sent.length > 2);
       async function* chunks() {
         for (let from = 0; from < sent.length; from += piece) yield sent.subarray(from, from + piece);
         if (end === 'with an error') throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
