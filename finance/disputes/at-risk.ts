@@ -1,7 +1,7 @@
 import { compareDecimals } from '../../lib/decimal.ts';
 import { isReportError } from '../../reports/errors.ts';
 import { openReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { isUndecided, lineKey } from './claim.ts';
+import { findingKey, isUndecided, lineKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { type Claimable, type Found, type FoundLine, findIn } from './findings.ts';
 import type { Claims } from './journal.ts';
@@ -88,7 +88,7 @@ export function linesAtRisk(
       if (found.has(key)) continue;
       const ofLine = claimsOf.get(key) ?? [];
       const claim = ofLine.find(isUndecided) ?? ofLine[0] ?? null;
-      const dismissal = dismissed.get(key) ?? null;
+      const dismissal = dismissed.get(findingKey(line)) ?? null;
       const state = stateOf(line, claim);
       found.set(key, {
         ...{ ...line, risk, claim_id: claim?.id ?? null },

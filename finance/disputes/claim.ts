@@ -92,8 +92,20 @@ export function changedText(claims: readonly Claim[]): string {
   return `${claims.map(({ id, state, version }) => `${id} is ${state}, version ${version}`).join('; ')}.`;
 }
 
-export function lineKey({ invoice_id, row_number }: LinePlace): string {
+export function placeKey({ invoice_id, row_number }: LinePlace): string {
   return `${invoice_id}:${row_number}`;
+}
+
+/** Another file of the invoice may have another package in the same row, of which nothing was claimed or dismissed. */
+export function lineKey(line: Pick<ClaimedLine, 'invoice_id' | 'row_number'> & Partial<NumberOf>): string {
+  return JSON.stringify([placeKey(line), line.carrier, line.tracking_number, line.currency_code]);
+}
+
+/** A line that is dismissed as one finding, or at one amount, is not dismissed as another. */
+export function findingKey(
+  line: Pick<ClaimedLine, 'finding' | 'billed'> & Parameters<typeof lineKey>[0],
+): string {
+  return JSON.stringify([line.finding, line.billed, lineKey(line)]);
 }
 
 /** Where a line is found in a row of a report or of a statement. */

@@ -106,7 +106,7 @@ export function openDisputes({ dataDir, databasePath, now = () => new Date() }: 
         deadline: (line) => deadlineOf(line, windows, now()),
       });
     },
-    /** Dismisses lines, durably when the promise resolves. @param keys of lines (`lineKey`) */
+    /** Dismisses lines, durably when the promise resolves. @param keys of findings (`findingKey`) */
     async dismiss(
       keys: readonly string[],
       decision: { readonly note: string; readonly by: string; readonly isUndone: boolean },

@@ -6,7 +6,7 @@ import type { ReportRow } from '../../reports/cells.ts';
 import { invalidFilter } from '../../reports/errors.ts';
 import { requireMatches } from '../../reports/match-filters.ts';
 import { openReportSession, type ReportSession, type SessionRequest } from '../../reports/report-session.ts';
-import { ClaimedLine, isUndecided, lineKey, NOTHING, numberKey } from './claim.ts';
+import { ClaimedLine, isUndecided, lineKey, NOTHING, numberKey, placeKey } from './claim.ts';
 import type { ClaimWithStatus } from './claim-status.ts';
 import { FINDINGS, type Finding, type FindingName, NAMED } from './finding-kinds.ts';
 import type { Published } from './published-invoices.ts';
@@ -76,12 +76,12 @@ export async function findIn(
   for (const row of claimed) {
     const amount = toTenThousandths(String(row.claimed ?? '0'));
     if (amount <= 0n || amount < least) continue;
-    amounts.set(lineKey(row), amount);
+    amounts.set(placeKey(row), amount);
     places.push({ invoice_id: row.invoice_id ?? null, row_number: row.row_number ?? null });
   }
   const rows = places.length === 0 ? [] : await run(claimQuery('lines'), { rows: JSON.stringify(places) });
   const lines = rows
-    .map((row) => ({ row, amount: amounts.get(lineKey(row)) ?? 0n }))
+    .map((row) => ({ row, amount: amounts.get(placeKey(row)) ?? 0n }))
     .sort(byAmount)
     .map(({ row, amount }) => foundLine(row, { request, amount }));
   return { lines, notes: [...notes], missing: [...missing] };

@@ -12,7 +12,7 @@ export interface Claims {
   readonly all: ReadonlyMap<string, Claim>;
   readonly problems: readonly string[];
   readonly nextNumber: number;
-  /** Lines that a person dismissed, by `lineKey`. */
+  /** Findings that a person dismissed, by `findingKey`. */
   readonly dismissed: ReadonlyMap<string, z.output<typeof Decided>>;
 }
 

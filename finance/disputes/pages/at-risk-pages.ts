@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PluginPages } from '../../../dashboard/plugin-pages.ts';
 import { shiftDay } from '../../../reports/period.ts';
 import { DATE_BASES } from '../../../reports/report-filters.ts';
 import { type AtRisk, type LineAtRisk, RISKS, type Risk } from '../at-risk.ts';
-import { claimRefused, lineKey } from '../claim.ts';
+import { claimRefused, findingKey } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { answered, render } from './claim-pages.ts';
@@ -68,7 +69,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
             newCount: found.lines.filter((line) => isChosen(line, risk)).length,
             previous: page > 1 ? to(page - 1) : null,
             next: page * ROWS_ON_A_PAGE < chosen.length ? to(page + 1) : null,
-            ...{ risks: RISKS, canAct: host.operators !== null, key: lineKey },
+            ...{ risks: RISKS, canAct: host.operators !== null, key: tickedKey },
           });
           const data = { lines: chosen, notes: found.notes, unchecked: found.unchecked };
           return host.send(reply, { title: 'Money at risk', html, data });
@@ -83,7 +84,7 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
           const keys = new Set(form.getAll('line'));
           const act = form.get('do') ?? '';
           const isAll = form.get('all') === 'yes' || act === 'dismiss-all';
-          const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(lineKey(line)));
+          const chosen = lines.filter((line) => (isAll && isChosen(line, risk)) || keys.has(tickedKey(line)));
           if (chosen.length === 0)
             throw claimRefused('No row is ticked', 'go back and tick what is to be claimed');
           if (act !== '') return offerDismissal(disputes, chosen, act === 'restore');
@@ -92,6 +93,11 @@ export function atRiskPages(disputes: Disputes, now: () => Date = () => new Date
       );
     },
   };
+}
+
+/** A value for a form: a tracking number may have characters that a page writes out. */
+function tickedKey(line: LineAtRisk): string {
+  return hash('sha256', findingKey(line), 'hex');
 }
 
 const day = z.string().min(1).optional().catch(undefined);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Offered } from '../../../dashboard/plugin-pages.ts';
 import { jsonOrNull } from '../../../lib/text.ts';
 import type { LineAtRisk } from '../at-risk.ts';
-import { CLAIM_STATES, changedText, checkNext, claimRefused, lineKey } from '../claim.ts';
+import { CLAIM_STATES, changedText, checkNext, claimRefused, findingKey } from '../claim.ts';
 import { totalsOf } from '../claim-status.ts';
 import type { Disputes } from '../disputes.ts';
 import { FINDING_NAMES } from '../finding-kinds.ts';
@@ -83,7 +83,7 @@ export function offerDismissal(disputes: Disputes, found: readonly LineAtRisk[],
       back: '/money-at-risk',
     },
     async perform(note, by) {
-      await disputes.dismiss(lines.map(lineKey), { note, by, isUndone });
+      await disputes.dismiss(lines.map(findingKey), { note, by, isUndone });
       return { detail: `${isUndone ? 'Restored' : 'Dismissed'} ${lines.length}.`, next: null };
     },
   };

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { lineKey } from '../../../finance/disputes/claim.ts';
+import { placeKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { type Disputes, openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
@@ -54,7 +54,7 @@ const numberOf = (key: string): string => shipmentAt(key)?.tracking ?? '';
 const numbersOf = (planted: Readonly<Record<string, string>>): ReadonlySet<string> =>
   new Set(Object.keys(planted).map(numberOf));
 const claimedOf = (lines: Awaited<ReturnType<typeof found>>) =>
-  Object.fromEntries(lines.map((line) => [lineKey(line), line.claimed]));
+  Object.fromEntries(lines.map((line) => [placeKey(line), line.claimed]));
 describe('claimable lines of months with planted findings', () => {
   test('of duplicates are the second charges that are not credited', async () => {
     const lines = await found(months, 'duplicates');
@@ -83,11 +83,11 @@ describe('claimable lines of months with planted findings', () => {
     const inZone = await found(months, 'price-changes', {
       ...{ parameters: byZone.parameters, rows: new Set([rowKey('price-changes', ofZone) ?? '']) },
     });
-    expect(new Set(inZone.map((line) => shipmentAt(lineKey(line))?.zone))).toEqual(new Set([ofZone.zone]));
+    expect(new Set(inZone.map((line) => shipmentAt(placeKey(line))?.zone))).toEqual(new Set([ofZone.zone]));
     const planted = plantedIn(MONTHS, 'raised price');
-    for (const { claimed, ...line } of all) expect(claimed).toBe(planted[lineKey(line)]);
+    for (const { claimed, ...line } of all) expect(claimed).toBe(planted[placeKey(line)]);
     // Found is every price with three lines in the month of the step and three in a month before; later ones were raised before.
-    const claimed = new Set(all.map(lineKey));
+    const claimed = new Set(all.map(placeKey));
     const lines = MONTHS.filter(({ state }) => state === 'loaded').flatMap(({ id, shipments }) =>
       shipments.map((line, at) => ({ ...line, key: `${id}:${at + 1}`, month: line.shipDate.slice(0, 7) })),
     );

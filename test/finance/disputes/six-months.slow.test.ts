@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { lineKey } from '../../../finance/disputes/claim.ts';
+import { placeKey } from '../../../finance/disputes/claim.ts';
 import { totalsOf } from '../../../finance/disputes/claim-status.ts';
 import { openDisputes } from '../../../finance/disputes/disputes.ts';
 import type { FindingName } from '../../../finance/disputes/finding-kinds.ts';
@@ -126,5 +126,5 @@ test('opens claims for every planted finding and nothing else, and recovers the 
 });
 
 function amounts(lines: readonly Claimable[]): Record<string, string> {
-  return Object.fromEntries(lines.map((line) => [lineKey(line), line.claimed]));
+  return Object.fromEntries(lines.map((line) => [placeKey(line), line.claimed]));
 }
