@@ -117,11 +117,10 @@ export async function compareWithEarlier({ path, world, test, earlier, published
   for (const [currency, total] of sums({ ...january, level, asKnownOn: first.at }))
     changed.set(currency, (changed.get(currency) ?? 0n) - total);
   const restated = restatedSums(await restatedAfterClosing(path, [closed], null));
-  expectSame(
-    'changes of a closed month',
-    textsOf(changed),
-    textsOf(new Map(restated.map(({ currency_code, difference }) => [currency_code, parsed(difference)]))),
-  );
+  const ofPartners = new Map<string, bigint>();
+  for (const { currency_code: currency, difference } of restated)
+    ofPartners.set(currency, (ofPartners.get(currency) ?? 0n) + parsed(difference));
+  expectSame('changes of a closed month', textsOf(changed), textsOf(ofPartners));
 
   // Statements of a tenant whose partner is not known are refused while there are several.
   if (all.length > 1 && world.invoices().some(({ partnerId }) => partnerId === null)) return;
