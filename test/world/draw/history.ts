@@ -433,6 +433,7 @@ export const base: fc.Arbitrary<History> = fc.record({
     .map((plans) =>
       plans
         .flat()
+        .map((of, at) => (at % 6 === 0 ? { ...of, of: { ...of.of, tenant: null } } : of))
         .map((of) =>
           namesPartner(of) ? of : { ...of, story: [created, finalized(0), fetched(0)], more: [] },
         )

@@ -391,7 +391,8 @@ function tenantKeys(
   for (const [at, keys] of found.entries()) {
     const matched = keys.map((key) => {
       const { label = null, id = null } = tenants.get(key) ?? {};
-      if (key.startsWith('"') || label === null || id === null) return key.replace(/^"/, '');
+      if (key.startsWith('"') || label === null || id === null)
+        return withoutId(key.replace(/^"/, ''), tenants);
       return label.includes(id) ? label : `${label} (${id})`;
     });
     named.push({
