@@ -128,6 +128,7 @@ test('trigger, cancel and lists use the sandbox of the folder', async () => {
 });
 
 test('--dry-run prints the request without sending it', async () => {
+  await runJson('trigger', 'invoice_created');
   const before = (await runJson('invoices', 'list')).body.length;
   const { body } = await runJson('trigger', 'invoice_created', '--dry-run');
   expect(body).toMatchObject({ dry_run: true, method: 'POST', path: '/trigger' });
