@@ -232,7 +232,10 @@ function checkHeader(table: ExtraTable, place: string, header: readonly string[]
   return names;
 }
 
-/** @throws ReportError two lines contradict each other, or the heaviest weights of a carrier have no line */
+/**
+ * @throws ReportError two lines have the same key, or a carrier in `weights` has no line with an empty `up_to`, which is for all
+ * heavier shipments
+ */
 async function refuseContradictions(file: PublishedFile, table: ExtraTable, path: string): Promise<void> {
   const names = UNIQUE[table];
   if (names === undefined) return;

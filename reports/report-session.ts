@@ -78,7 +78,7 @@ export async function openReportSession(request: SessionRequest) {
     const drawn = drawableCharts(report, columns).filter(
       ({ roles }) => whole.length === 0 || roles.combine === undefined,
     );
-    const charts = session.partners.length > 1 ? drawn.map(byPartner) : drawn;
+    const charts = session.partners.length > 1 ? drawn.map(splitChartByPartner) : drawn;
     const result: ReportResult = {
       ...{ name, title, grain, means, order, limits, example, charts, columns, rows },
       ...{ summed: summedColumns(report), missing },
@@ -266,7 +266,7 @@ interface TotalsRequest {
 
 const MAX_LIMIT = 999_999_999;
 
-function byPartner(chart: ChartSpec): ChartSpec {
+function splitChartByPartner(chart: ChartSpec): ChartSpec {
   const role = chart.kind === 'line' ? 'series' : chart.kind === 'heatmap' ? 'y' : 'key';
   const named = chart.roles[role];
   const both = named === undefined ? 'partner_id' : `partner_id+${named}`;

@@ -32,7 +32,7 @@ export async function runSql({ databasePath, sql, timeLimitMs }: SqlRequest): Pr
     await file.connection.run("set search_path = 'main'");
     return await withTimeLimit(limit, async () => {
       try {
-        return answerOf(await runReading(file.connection, sql));
+        return answerOf(await runReadOnly(file.connection, sql));
       } catch (error) {
         if (isReportError(error, 'sql-refused')) throw error;
         if (/^(INTERRUPT|IO) Error/.test(error instanceof Error ? error.message : ''))
@@ -103,7 +103,7 @@ const MAY_PIVOT =
  * lets `copy` write files. DuckDB splits a pivot without `in (…)` into several statements. @throws
  * ReportError not one statement, writes, reaches outside the file, or a syntax error
  */
-export async function runReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
+export async function runReadOnly(connection: DuckDBConnection, sql: string): Promise<DuckDBResultReader> {
   const body = sql.replace(EXPLAIN, '');
   const isExplain = body !== sql;
   const functions = await tableFunctionsOf(connection);

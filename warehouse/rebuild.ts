@@ -1,4 +1,7 @@
-/** Catching up with an empty file: every load is repeated with its own time and version, so that reports have the same bytes. */
+/**
+ * A rebuild replays the archive into an empty database file. Each load keeps its original time and version, so that reports have
+ * the same bytes.
+ */
 
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -112,7 +115,7 @@ async function buildNew<T>(
   const lock = await lockWarehouse(paths.lock, { role: 'rebuild', now });
   try {
     // Facts that a crash prevented are only in the warehouse.
-    const recent = await readOld(options, paths.database, (old) => old.all('loads-since'));
+    const recent = await readExistingDatabase(options, paths.database, (old) => old.all('loads-since'));
     if (recent !== null) await recordMissingFacts(recent, archive, log);
     return await use(await fillNew(options, { paths, now }), { paths, now });
   } finally {
@@ -131,8 +134,8 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
       ...{ database: next, archive, log, now },
       onProgress,
     });
-    const before = await readOld(options, paths.database, readStoredRecords);
-    const stored = before ?? (await readOld(options, paths.published, readStoredRecords)) ?? [];
+    const before = await readExistingDatabase(options, paths.database, readStoredRecords);
+    const stored = before ?? (await readExistingDatabase(options, paths.published, readStoredRecords)) ?? [];
     const outcome = await outcomeOf(next, caughtUp, stored);
     await next.use((session) => session.checkpoint());
     return { ...outcome, holdsLess: before !== null && outcome.holdsLess };
@@ -142,7 +145,7 @@ async function fillNew(options: RebuildOptions, { paths, now }: Place): Promise<
 }
 
 /** @returns null: there is no file, or it cannot be read */
-async function readOld<T>(
+async function readExistingDatabase<T>(
   options: RebuildOptions,
   path: string,
   read: (old: Database) => Promise<T>,

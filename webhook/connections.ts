@@ -76,11 +76,10 @@ interface LimitDeps {
 }
 
 /**
- * At a limit a connection of the address that has the most is closed; where none has many, the oldest that completes no handshake, then
- * the oldest without a request. One with valid credentials never is, and a newcomer completes its handshake while as many others
- * arrive as there is room for.
- * Refused connections are reset a second later: clients that are reset at once reconnect at once. @returns to be
- * called with the socket of each request with valid credentials
+ * Limits open connections without valid credentials; those with valid credentials are never closed. At a limit, a connection of the
+ * address that has the most is closed; where no address has many, one that has completed no handshake, and then one that has sent
+ * no request. Refused connections are reset a second later, because clients that are reset at once reconnect at once. @returns to
+ * be called with the socket of each request with valid credentials
  */
 export function limitConnections(server: Server, deps: LimitDeps): (socket: Socket) => void {
   const { connections: total, connectionsPerAddress: perAddress } = deps.limits;

@@ -86,8 +86,8 @@ export async function startWebhook(deps: WebhookDeps): Promise<Webhook> {
   const receiver = createReceiver(deps);
   const authenticated = limitConnections(app.server, { ...deps, limits, isProxy });
   checkRequests(app, deps, { paths, authenticated, receiving });
-  addDeliveries(app, deps, receiver);
-  addHealth(app, deps);
+  registerDeliveryRoute(app, deps, receiver);
+  registerHealthRoute(app, deps);
 
   const host = chooseHost(deps);
   await app.listen({ host, port: webhook.port, backlog: BACKLOG }).catch((error: unknown) => {
@@ -164,7 +164,7 @@ function checkRequests(
   app.addHook('onResponse', async (request) => void receiving.delete(request.raw.socket));
 }
 
-function addDeliveries(app: FastifyInstance, deps: WebhookDeps, { receive }: Receiver): void {
+function registerDeliveryRoute(app: FastifyInstance, deps: WebhookDeps, { receive }: Receiver): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   const deliver = async ({ body }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -185,7 +185,7 @@ function addDeliveries(app: FastifyInstance, deps: WebhookDeps, { receive }: Rec
   app.setErrorHandler((error, _request, reply) => answerFailure(error, reply, deps));
 }
 
-function addHealth(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
+function registerHealthRoute(app: FastifyInstance, { inbox, health, alerts }: WebhookDeps): void {
   let healthyUntilMs = 0;
   let probing: Promise<void> | null = null;
   async function probe(): Promise<void> {

@@ -92,7 +92,7 @@ export function createRetryAlert({
   }
 
   function recordSuccess(info: Context['info'], result: unknown): void {
-    // The download activity also loads a small file.
+    // A fetched file ends the alert for every failing step of the workflow, because the other ways to fetch it are no longer tried.
     const isFetched = (result as { readonly outcome?: unknown } | undefined)?.outcome === 'fetched';
     const keys =
       isFetched || ENDS_WORK.has(info.activityType)

@@ -108,7 +108,7 @@ export async function registerOperator(
     }
   }
 
-  /** `take` receives the file of the form, or the form is refused. */
+  /** Registers an upload form. `take` gets a function that stores the uploaded file; an error of either is shown as a refusal. */
   const uploads = (inner: FastifyInstance, path: string, back: string, take: TakeUpload): void => {
     if (!inner.hasContentTypeParser(MULTIPART))
       inner.addContentTypeParser(MULTIPART, (_request, body, done) => done(null, body));

@@ -212,7 +212,7 @@ function reportPage(context: PageContext, request: FastifyRequest, report: Repor
     return { asOf: asOfHead(result.head), values: { body, problem: null }, data };
   };
   const actions = rowActionsIn(context, report);
-  // Decisions about rows change between publications.
+  // A page whose rows show decisions is not cached, because decisions change without a publication.
   const isKept = actions.every(({ notes }) => notes === undefined);
   return withProblem(context, page, () => (isKept ? cachedPage(context, request, make) : make()));
 }

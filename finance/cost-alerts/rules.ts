@@ -27,7 +27,7 @@ const Rule = z.strictObject({
     .regex(/^([1-9]|[1-4]\d|5[0-2])$/, 'a number of weeks, 1 to 52')
     .transform(Number)
     .optional(),
-  /** The averaged column, of which a sum is divided by the weeks and a ratio is that of all weeks. */
+  /** The column that `trailing` averages. A sum is divided by the number of weeks; a ratio is that of all these weeks together. */
   of: z
     .enum(['billing_cost', 'shipments', 'packages', 'cost_per_shipment', 'cost_per_lb'])
     .default('billing_cost'),

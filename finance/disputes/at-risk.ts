@@ -89,7 +89,7 @@ export function linesAtRisk(
       const ofLine = claimsOf.get(key) ?? [];
       const claim = ofLine.find(isUndecided) ?? ofLine[0] ?? null;
       const dismissal = dismissed.get(findingKey(line)) ?? null;
-      const state = stateOf(line, claim);
+      const state = riskStateOf(line, claim);
       found.set(key, {
         ...{ ...line, risk, claim_id: claim?.id ?? null },
         state: state === 'new' && dismissal !== null ? 'dismissed' : state,
@@ -101,7 +101,7 @@ export function linesAtRisk(
   return { lines: [...found.values()].sort(byAmount), notes, unchecked };
 }
 
-function stateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {
+function riskStateOf({ hindrance }: Claimable, claim: ClaimWithStatus | null): RiskState {
   if (claim === null) return hindrance === null ? 'new' : 'credited';
   if (claim.state === 'credited') return 'credited';
   return isUndecided(claim) ? 'claimed' : 'dismissed';

@@ -148,7 +148,7 @@ export function readHosts(text: string): readonly string[] {
 /** Storage services whose customers share its hosts, so that a host alone does not name the customer. */
 const SHARED_STORAGE =
   /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|windows\.net|(?:storage\.)?googleapis\.com|(?:digitaloceanspaces|wasabisys|backblazeb2|linodeobjects|vultrobjects|cloudflarestorage|aliyuncs|myqcloud)\.com|cloudfront\.net|yandexcloud\.net|scw\.cloud)$/;
-/** Of these hosts the path names the bucket; of others of the same storage, their own name does. */
+/** Hosts of shared storage whose addresses name the bucket in the path; the other hosts contain it in their own name. */
 const NAMES_NO_BUCKET =
   /^(?:s3|oss|cos|storage)(?:[.-]|$)|^[a-z0-9-]+\.(?:digitaloceanspaces|linodeobjects|vultrobjects)\.com$/;
 

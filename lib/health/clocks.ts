@@ -30,7 +30,7 @@ interface Difference {
 
 const HEADER_MS = 999;
 /** The `Date` of a slower answer is too inexact. */
-const MAX_DURATION_MS = 10_000;
+const MAX_ROUND_TRIP_MS = 10_000;
 /** An unreachable server must not prevent a start. */
 const ANSWER_TIMEOUT_MS = 3_000;
 const CHECK_EVERY_MS = 30_000;
@@ -56,7 +56,7 @@ export function createServerClock(): ServerClock {
       const serverMs = Date.parse(dateHeader ?? '');
       if (Number.isNaN(serverMs)) return;
       newest = { serverMs, sentAt, receivedAt: performance.now() };
-      if (newest.receivedAt - sentAt <= MAX_DURATION_MS) compared = newest;
+      if (newest.receivedAt - sentAt <= MAX_ROUND_TRIP_MS) compared = newest;
     },
     now: () => (newest === null ? null : Math.round(newest.serverMs + performance.now() - newest.receivedAt)),
     aheadMs() {

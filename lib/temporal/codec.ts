@@ -74,7 +74,8 @@ export function createCodec(
     if (text(payload.metadata?.encoding) !== ENCODING) {
       const error = new TemporalError('unencrypted-payload', [target]);
       onProblem?.({ kind: 'unencrypted', target, message: error.message });
-      // A payload without a context is a memo in a list of schedules, which also has schedules of other programs.
+      // A payload without a context is the memo of a listed schedule. The list has schedules of other programs, so an unencrypted
+      // memo is replaced instead of failing the list.
       if (unencrypted === 'throw' && context !== undefined) throw error;
       return replacement;
     }

@@ -36,7 +36,7 @@ export class TemporalError extends errorClass({
     hint: '`billsync temporal reset` moves it aside and sends every received event again; nothing is lost',
   },
   'temporal-database-in-use': {
-    message: 'An embedded Temporal server runs on the database.',
+    message: 'The database of the embedded Temporal server is in use by another process.',
     exitCode: EXIT.locked,
     hint: 'stop `billsync up` or `billsync temporal` first',
   },

@@ -111,7 +111,8 @@ priced as (
     select * exclude (price), (price).low as size, abs(2 * size - median_2) as distance_2
     from totalled
 ),
--- A fraction of whole numbers is compared before it is rounded.
+-- The score stays a fraction of two whole numbers until it is compared, because a rounded score could pass or miss the threshold
+-- wrongly.
 scored as (
     select
         *,

@@ -68,11 +68,11 @@ export function textOf(path: string | 0): string {
   return readFileSync(path, 'utf8');
 }
 
-export function given(values: Record<string, unknown>): Record<string, unknown> {
+export function withoutUndefined(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
 export function withQuery(path: string, values: Record<string, unknown>): string {
-  const query = new URLSearchParams(given(values) as Record<string, string>).toString();
+  const query = new URLSearchParams(withoutUndefined(values) as Record<string, string>).toString();
   return query === '' ? path : `${path}?${query}`;
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../service.ts';
 import { DataDirLockedError, FolderSettingsError } from '../state/data-folder.ts';
-import { decimalNumber, given, wholeNumber } from './arguments.ts';
+import { decimalNumber, wholeNumber, withoutUndefined } from './arguments.ts';
 import { CommandFailure, conclude, dataDirOf, EXIT, namedValues, snakeKeys } from './verb.ts';
 
 interface ServeOptions extends SandboxOptions {
@@ -61,7 +61,7 @@ async function serve(options: ServeOptions): Promise<void> {
 
 async function start(options: ServeOptions): Promise<Sandbox> {
   const { host, port, storagePort, seed, wirePrefix } = options;
-  const settings: SandboxOptions = given({
+  const settings: SandboxOptions = withoutUndefined({
     dataDir: dataDirOf(options),
     host,
     port,

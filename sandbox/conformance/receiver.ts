@@ -106,7 +106,10 @@ function receivedRequest(atMs: number, request: IncomingMessage, body: Buffer): 
   };
 }
 
-/** The one field that ends in InvoiceId and is not the partner's own (spec 2.6). */
+/**
+ * The value of the payload's `…InvoiceId` field (spec 2.6), or null without one. `partnerInvoiceId` is the partner's own number and
+ * is ignored.
+ */
 export function invoiceIdOf(payload: Readonly<Record<string, unknown>>): string | null {
   const name = Object.keys(payload).find((key) => /InvoiceId$/.test(key) && key !== 'partnerInvoiceId');
   return name === undefined ? null : textOf(payload[name]);

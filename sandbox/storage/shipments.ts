@@ -56,7 +56,7 @@ const AWKWARD_CARRIERS = [
   '007 couriers',
 ] as const;
 const LEVELS = ['GROUND', 'TWO_DAY', 'NEXT_DAY_AIR', 'Ground Advantage', 'PRIORITY'] as const;
-const AWKWARD_LEVELS = [
+const AWKWARD_SERVICE_LEVELS = [
   'Ground, residential',
   '2nd Day "AM"',
   'Economy\nSaver',
@@ -101,7 +101,9 @@ function drawShipment({ random, days, shipDays, invoice, index }: Draw): BilledS
     carrierInvoiceDate: emptyOr(random, 25, () =>
       earlierDate(days[day + 1 + random.below(9)] ?? invoice.endDate, invoice.invoiceDate),
     ),
-    serviceLevel: emptyOr(random, 50, () => (awkward ? random.pick(AWKWARD_LEVELS) : random.pick(LEVELS))),
+    serviceLevel: emptyOr(random, 50, () =>
+      awkward ? random.pick(AWKWARD_SERVICE_LEVELS) : random.pick(LEVELS),
+    ),
   };
   return { shipment, cost: BigInt(cost.tenThousandths) };
 }

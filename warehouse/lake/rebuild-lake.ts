@@ -119,7 +119,8 @@ async function continueSequence(
   try {
     const { sequence } = await counted.first('last-sequence');
     const { loads } = await counted.first('count-loads');
-    // The first opening creates a generation, which is empty until a worker has used it.
+    // The first process that opens a lake creates generation 1. Without publications and loads it is empty, so there is no old
+    // warehouse to report.
     if (Number(sequence) + Number(loads) === 0) return null;
     if (Number(sequence) > 0) {
       await made.all('seed-publication', {

@@ -54,5 +54,5 @@ from ducklake_list_files('lake', 'shipment_rows')
 where data_file_size_bytes < 16777216
 
 -- name: written-files
--- Inside the transaction of the loads; files of other loads may be among them.
+-- The files to flush before the commit. The range may include loads of other writers, whose files may be flushed as well.
 select distinct filename as path from lake.main.shipment_rows where load_id between $first::integer and $last::integer

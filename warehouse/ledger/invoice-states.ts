@@ -126,7 +126,7 @@ async function deleteStates(
   const places = rows.flatMap(([, { place }]) => place ?? []);
   const params = { invoice_ids: rows.map(([id]) => id).join(','), places: places.join(',') };
   const deleted = await session.all('delete-states', params);
-  // A remaining row would be a second row of its invoice.
+  // A state that was not deleted would duplicate the one that is inserted next.
   if (places.length > 0) assert.equal(deleted.length, rows.length, 'rows of invoices that are replaced');
 }
 

@@ -72,7 +72,7 @@ create table internal.attention_ledger (
     kind varchar,                           -- failure, restored, version, hash, excluded; null: needs attention
     decided_by varchar,                     -- user name of the operator; null: billsync
     file_sha256 varchar,                    -- version: the chosen file; hash: the named one
-    after_version integer,                  -- the newest version that the ledger had; null: not known
+    after_version integer,                  -- newest version of the invoice when the line was recorded; null: unknown
     names varchar                           -- restored: ids of its void events; version: hashes it decides against
 );
 

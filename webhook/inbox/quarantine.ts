@@ -25,7 +25,7 @@ export async function openQuarantine(root: string, options: QuarantineOptions = 
   const { maxItems = 10_000, maxBytes = 256 * 1024 * 1024, onDropped } = options;
   await makeFolder(root);
   await sweepLeftBehind(root);
-  const pathOf = (id: string): string => join(root, checked(id));
+  const pathOf = (id: string): string => join(root, requireValidId(id));
   const known = new Map<string, QuarantinedItem>();
   await refresh();
 
@@ -127,7 +127,7 @@ function isId(name: string): boolean {
   return /^[df]-[0-9a-f]{16}$/.test(name);
 }
 
-function checked(quarantineId: string): string {
+function requireValidId(quarantineId: string): string {
   if (!isId(quarantineId)) throw new RangeError('A quarantine id looks like d-0123456789abcdef.');
   return quarantineId;
 }

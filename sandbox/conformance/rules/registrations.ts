@@ -9,7 +9,7 @@ const EVENT_TYPES = ['invoice_created', 'invoice_finalized', 'invoice_voided'];
 export const registrationRules: readonly Rule[] = [
   rule('2.3', 'inactive-at-first', 'A new webhook is inactive and receives nothing', async (context) => {
     const silent = await openEndpoint(context, { active: false });
-    const { active } = await webhook(context, silent.registrationId);
+    const { active } = await requireWebhook(context, silent.registrationId);
     const received = await receivedUntilMarker(context, silent.path);
     requireThat(!active && received === 0, `active ${active}, received ${received}`);
     return 'inactive, received nothing';
@@ -44,7 +44,7 @@ export const registrationRules: readonly Rule[] = [
   }),
   rule('2.3', 'summary-list', 'A summary list shows all registered webhooks', async (context) => {
     const { path, registrationId } = await openEndpoint(context, { active: false });
-    const one = await webhook(context, registrationId);
+    const one = await requireWebhook(context, registrationId);
     requireThat(one.url.endsWith(`/${path}`) && one.name.endsWith(path), `${one.name} ${one.url}`);
     return `"${one.name}" is listed`;
   }),
@@ -147,7 +147,7 @@ export const registrationRules: readonly Rule[] = [
   }),
 ];
 
-async function webhook(context: SuiteContext, registrationId: string) {
+async function requireWebhook(context: SuiteContext, registrationId: string) {
   const all = await context.application.webhooks();
   return all.find((one) => one.registrationId === registrationId) ?? breakRule('the list does not have it');
 }
