@@ -1,6 +1,6 @@
 /**
  * `npm run mutants [-- --count N] [--seed S] [--room R,R] [--near]`: draws faults at random from the last commit, makes each in a copy
- * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the six nearest only, without a
+ * of the tree and runs the fast tests that reach it, the nearest first, until one fails. `--near` runs the three nearest only, without a
  * recording those of the room. `--room warehouse/lake` runs its slow tests too.
  */
 
@@ -31,6 +31,8 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Own ones in the copy: what they hold depends on the sources. */
 const CACHES_OF_SOURCES = new Set(['builds', 'vitest', 'workflows']);
 const NEAREST = 6;
+/** Of the short form, which is part of all tests and does not check types. */
+const NEAR = 3;
 const FAST_TEST = /(?<!\.slow)\.test\.ts$/;
 const SLOW_TEST = /\.slow\.test\.ts$/;
 /** Ends an endless loop; the whole fast suite takes less on a quiet machine. */
@@ -283,14 +285,14 @@ async function outcomeOf(mutant: Mutant, reach: readonly Reach[] | null): Promis
   writeFileSync(path, Buffer.concat(changed));
   try {
     const tests = testsOf(mutant, reach);
-    const near = await runTests(tests.slice(0, NEAREST));
-    if (near === 'invalid' || near.caughtBy !== null) return near;
+    const near = await runTests(tests.slice(0, values.near ? NEAR : NEAREST));
+    if (values.near || near === 'invalid' || near.caughtBy !== null) return near;
     // Types are checked by `npm test` too.
     if (mutant.file.endsWith('.ts')) {
       const { status } = await run(process.execPath, ['node_modules/typescript/bin/tsc', '--singleThreaded']);
       if (status !== 0) return 'invalid';
     }
-    return values.near ? near : await runTests(tests.slice(NEAREST));
+    return await runTests(tests.slice(NEAREST));
   } finally {
     writeFileSync(path, bytes);
   }

@@ -6,7 +6,7 @@ import { approvedInvoice, openEndpoint, receive, SOON_MS } from '../stories.ts';
 import type { SuiteContext } from '../suite-context.ts';
 
 const AT_ONCE_MS = 3_000;
-const SLACK_MS = 500;
+const SLACK_MS = 1_000;
 
 interface Voided {
   readonly invoiceId: string;
