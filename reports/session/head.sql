@@ -76,6 +76,14 @@ billed as (
         select unnest([report_date_of(last_ship_date, invoice_date), report_date_of(invoice_end_date, invoice_date)]) as day
         from dated
         where is_loaded
+        union all
+        -- A line that is dated too late hides no other line of its invoice.
+        select ship_date
+        from known_shipments
+        where invoice_id in (
+            select invoice_id from dated where is_loaded and report_date_of(last_ship_date, invoice_date) > known_on()
+        )
+        and getvariable('date_basis') = 'ship-date'
     )
     where day <= known_on()
 ),
