@@ -68,21 +68,22 @@ export interface Composing {
   readonly period: string;
   readonly by: DateBasis;
   readonly sent: readonly Statement[];
+  /** The months that were sent to the tenant, or to all tenants at once. */
+  readonly stated: readonly string[];
   /** The first month that was stated or has to be corrected. */
   readonly since: string;
   readonly markUp: readonly ReportRow[] | null;
 }
 
 export function correctionsOf(
-  { period, sent, since }: Composing,
+  { period, sent, stated, since }: Composing,
   { invoices, notCounted }: Pick<Billed, 'invoices' | 'notCounted'>,
 ): readonly Correction[] {
   const earlier = statedAmounts(sent);
-  const stated = new Set(sent.map((each) => each.period));
   const found = new Map(invoices.map((row) => [keyOfAmount(row), row]));
   const due = invoices.filter(
     (row) =>
-      textOf(row.period) !== period && (stated.has(textOf(row.period)) || isInMonths(row, since, period)),
+      textOf(row.period) !== period && (stated.includes(textOf(row.period)) || isInMonths(row, since, period)),
   );
   const places = new Set([...earlier.keys(), ...due.map(keyOfAmount)]);
   return [...places]

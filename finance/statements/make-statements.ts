@@ -269,16 +269,16 @@ async function compose(
   before: readonly Statement[],
 ): Promise<Statement> {
   const { period } = request;
-  const months = before.map((each) => each.period);
-  const since = [...months, (await sent.allTenantsSince()) ?? period, period].sort()[0] ?? period;
-  const last = [...months, period].sort().at(-1) ?? period;
+  const stated = [...before.map((each) => each.period), ...(await sent.allTenantsMonths())];
+  const [since = period] = [...stated, period].sort();
+  const last = [...stated, period].sort().at(-1) ?? period;
   const { invoices, notCounted } = await rowsOf({
     from: parsePeriod(since).from,
     to: last === period ? days.to : parsePeriod(last).to,
   });
   const { publication, publishedAt, by } = session;
   const billed = { publication, publishedAt, cells, invoices, notCounted };
-  return composeStatement(billed, { tenant, period, by, sent: before, since, markUp });
+  return composeStatement(billed, { tenant, period, by, sent: before, stated, since, markUp });
 }
 
 async function linesOf({ session, days }: Making, tenant: StatementTenant): Promise<ShipmentLines> {

@@ -90,10 +90,9 @@ export async function openSentStatements(dataDir: string) {
       }
       return createUserFile(store, pathOf(statement, number), `${JSON.stringify(statement)}\n`);
     },
-    /** Returns the first month that was sent to all tenants at once; null when none ever was. */
-    async allTenantsSince(): Promise<string | null> {
-      const [first] = await store.list(ALL_TENANTS);
-      return first?.slice(-'YYYY-MM'.length) ?? null;
+    /** Returns the months that were sent to all tenants at once, also to those of which nothing was billed then. */
+    async allTenantsMonths(): Promise<readonly string[]> {
+      return (await store.list(ALL_TENANTS)).map((path) => path.slice(-'YYYY-MM'.length));
     },
     async recordAllTenants(period: string): Promise<void> {
       await createUserFile(store, `${ALL_TENANTS}/${period}`, '');

@@ -40,6 +40,7 @@ export async function compareReports(played: Played, history: History): Promise<
 /** What is asked without a report. */
 async function compareBooks(played: Played, isPunctual: boolean): Promise<void> {
   await compareStatements(played);
+  if (isPunctual) await compareWithEarlier(played);
   await compareTables(played, isPunctual ? [null, END, ...played.instants] : [null, END]);
 }
 
@@ -49,8 +50,6 @@ export async function compareAll(
   { questions, listings, turn }: Pick<History, 'questions' | 'listings'> & { readonly turn: number },
 ): Promise<void> {
   await compareBooks(played, true);
-  // Random histories differ here in a way that is not understood yet (seed 618390600): only the rich one is compared.
-  await compareWithEarlier(played);
   const shown = new Set<string>();
   const isShown = ({ report, compare: period, pivot }: Question): boolean => {
     if (period !== undefined || pivot !== undefined || shown.has(report)) return false;
