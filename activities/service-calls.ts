@@ -8,7 +8,7 @@ import { isWarehouseError } from '../warehouse/errors.ts';
 import type { BillingActivities, DownloadCsvRequest, LoadInvoiceResult } from '../workflows/activities.ts';
 import type { BillingDependencies } from './dependencies.ts';
 
-/** So many refusals in a row are reported, because a service in trouble answers 400 and 403 for a moment too. */
+/** Fewer refusals in a row raise no alert, because a service in trouble answers 400 and 403 for a moment too. */
 const MIN_REFUSALS = 3;
 /** A file of this size has about seven thousand shipments. A larger one would delay other downloads while it is loaded. */
 const MAX_LOADED_AT_ONCE_BYTES = 1024 * 1024;

@@ -198,7 +198,7 @@ interface CurrentToken {
   readonly renewAtMs: number;
 }
 
-/** @param monotonicMs a clock that nobody sets, so that setting the clock of the machine does not prolong a token */
+/** @param monotonicMs the monotonic clock, so that setting the clock of the machine does not prolong a token */
 export function createTokenSource(
   fetch: () => Promise<Pick<AccessToken, 'accessToken' | 'expiresInSeconds'>>,
   monotonicMs: () => number = () => performance.now(),

@@ -74,7 +74,7 @@ export interface RowAction {
   readonly action: string;
   /** Returns null when the action does not apply to the row. */
   keyOf(report: string, row: ReportRow): string | null;
-  /** What was decided about a row before; null where nothing was. */
+  /** The note of the decision about a row; null for a row without a decision. */
   notes?(): Promise<(row: ReportRow) => string | null>;
 }
 

@@ -6,7 +6,7 @@ import { openChannels } from '../../lib/alerts/channels.ts';
 import { SETTING_DEFINITIONS } from '../../lib/config/setting-definitions.ts';
 import { type Settings, suspiciousSecrets } from '../../lib/config/settings.ts';
 import { dataFolder } from '../../lib/files/data-folder.ts';
-import { copyOrShare } from '../../lib/files/files.ts';
+import { copyOrShare, temporaryName } from '../../lib/files/files.ts';
 import { lockOwner } from '../../lib/files/lock-file.ts';
 import { isGroupVolume, keepPrivate } from '../../lib/files/private-folder.ts';
 import { readFreeSpace } from '../../lib/health/free-space.ts';
@@ -78,8 +78,7 @@ async function checkDisk({ dataDir, warehouse }: Settings): Promise<Finding> {
 }
 
 async function sharesBlocks(folder: string): Promise<boolean> {
-  const [from, to] = ['one', 'two'].map((name) => join(folder, `.doctor-${process.pid}-${name}`));
-  if (from === undefined || to === undefined) return false;
+  const [from, to] = [temporaryName(folder), temporaryName(folder)];
   try {
     await writeFile(from, Buffer.alloc(4_096));
     return (await copyOrShare(from, to)) === 0;

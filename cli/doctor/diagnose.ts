@@ -26,7 +26,7 @@ export async function* diagnose(
 ): AsyncGenerator<Diagnosis> {
   const untilMs = performance.now() + limitMs;
   let isFolderUsable = true;
-  // What waits to be forwarded is said by the inbox's own finding.
+  // The check of the inbox reports what waits to be forwarded.
   const named = new Set(['forwarder', ...checks.flatMap(({ component }) => component ?? [])]);
   const running = await askRunning(settings, named);
   yield { check: 'processes', ...running.finding, exit_code: exitCodeOfResult(running.finding) };

@@ -138,14 +138,14 @@ const COST_BY = [
 ];
 
 function costTabs(query: Query): string {
-  const by = titleOf(findReport('cost'), query);
+  const title = titleOf(findReport('cost'), query);
   const tabs = COST_BY.map((name) => ({
     label: columnLabel(reportColumn(name.replace('+', '_and_'))),
     address: withQuery('/reports/cost', query, {
       ...{ p_by: name, sort: null, page: null },
       ...COLUMNS_OF_BY,
     }),
-    isCurrent: by === costTitle(name),
+    isCurrent: title === costTitle(name),
   }));
   return renderPart('tabs', { tabs });
 }

@@ -71,7 +71,7 @@ export async function checklistOf(
   const { billed, statements } = await Promise.resolve()
     .then(async () => ({
       billed: await billedIn(session, days),
-      // A partner without tenants has nobody to send a statement to.
+      // A partner without tenants has no statements, because they are sent to tenants.
       statements:
         session.level === 'partner'
           ? { listed: [], problem: null }

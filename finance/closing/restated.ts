@@ -46,11 +46,12 @@ export async function restatedAfterClosing(
 export function restatedSums(rows: readonly Restated[]): ClosedMonth['restated'] {
   const keyOf = ({ period, partner_id, currency_code }: Restated) =>
     JSON.stringify([period, partner_id, currency_code]);
-  return [...Map.groupBy(rows, keyOf).values()].map(([first, ...more]) => ({
-    ...{ period: first?.period ?? '', partner_id: first?.partner_id ?? null },
-    ...{ currency_code: first?.currency_code ?? '' },
-    difference: sumOfAmounts([first, ...more].map((row) => row?.difference ?? '0')),
-  }));
+  return [...Map.groupBy(rows, keyOf).values()].flatMap((of) =>
+    of.slice(0, 1).map(({ period, partner_id, currency_code }) => ({
+      ...{ period, partner_id, currency_code },
+      difference: sumOfAmounts(of.map(({ difference }) => difference)),
+    })),
+  );
 }
 
 export interface MonthWatchOptions {

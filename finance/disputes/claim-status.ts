@@ -1,5 +1,5 @@
 import { compareDecimals, fromTenThousandths, sumOfAmounts, toTenThousandths } from '../../lib/decimal.ts';
-import { type Claim, isWithdrawn, lineKey, NEXT_STATES, NOTHING, numberKey } from './claim.ts';
+import { type Claim, isWithdrawn, NEXT_STATES, NOTHING, numberKey, placeKey } from './claim.ts';
 import type { Credit, Published } from './published-invoices.ts';
 import { type ClaimWindow, type Deadline, deadlineOf } from './windows.ts';
 
@@ -88,7 +88,7 @@ export type Answerable = Pick<Claim, 'id' | 'invoice_id' | 'row_number' | 'claim
  */
 export function recoveredOf(claims: readonly Answerable[], credited: bigint): ReadonlyMap<string, string> {
   const open = claims.map((claim) => ({
-    ...{ id: claim.id, line: lineKey(claim), left: toTenThousandths(claim.claimed), got: 0n },
+    ...{ id: claim.id, line: placeKey(claim), left: toTenThousandths(claim.claimed), got: 0n },
     from: toTenThousandths(claim.credited_before),
   }));
   const begins = [...new Set(open.map(({ from }) => from))].sort((one, other) => (one < other ? -1 : 1));

@@ -97,13 +97,13 @@ export function placeKey({ invoice_id, row_number }: LinePlace): string {
 }
 
 /** Another file of the invoice may have another package in the same row, of which nothing was claimed or dismissed. */
-export function lineKey(line: Pick<ClaimedLine, 'invoice_id' | 'row_number'> & Partial<NumberOf>): string {
+export function lineKey(line: Pick<ClaimedLine, 'invoice_id' | 'row_number'> & NumberOf): string {
   return JSON.stringify([placeKey(line), line.carrier, line.tracking_number, line.currency_code]);
 }
 
 /** A line that is dismissed as one finding, or at one amount, is not dismissed as another. */
 export function findingKey(
-  line: Pick<ClaimedLine, 'finding' | 'billed'> & Parameters<typeof lineKey>[0],
+  line: Pick<ClaimedLine, 'finding' | 'billed' | 'invoice_id' | 'row_number'> & NumberOf,
 ): string {
   return JSON.stringify([line.finding, line.billed, lineKey(line)]);
 }

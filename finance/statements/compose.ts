@@ -83,7 +83,8 @@ export function correctionsOf(
   const found = new Map(invoices.map((row) => [keyOfAmount(row), row]));
   const due = invoices.filter(
     (row) =>
-      textOf(row.period) !== period && (stated.includes(textOf(row.period)) || isInMonths(row, since, period)),
+      textOf(row.period) !== period &&
+      (stated.includes(textOf(row.period)) || isInMonths(row, since, period)),
   );
   const places = new Set([...earlier.keys(), ...due.map(keyOfAmount)]);
   return [...places]

@@ -58,7 +58,7 @@ export interface BodyOptions {
     readonly report: string;
     readonly query: string;
     keyOf(row: ReportRow): string | null;
-    /** What was decided about a row; null: no row has a decision, and no column shows it. */
+    /** Returns the note of the decision about a row; without this function no column shows decisions. */
     readonly noteOf: ((row: ReportRow) => string | null) | null;
   };
 }
